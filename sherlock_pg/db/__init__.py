@@ -1,0 +1,1 @@
+"""Database access: connections, schema installation, typed calls of the SQL functions."""

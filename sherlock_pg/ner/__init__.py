@@ -1,0 +1,1 @@
+"""Parties and identifiers in Spanish legal texts: rules first, an optional model second."""
