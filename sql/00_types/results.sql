@@ -1,0 +1,86 @@
+-- Result types. A type has no `create or replace`: changing one is a revision that drops it first.
+do $$
+begin
+    if to_regtype('sherlock.match') is null then
+        create type sherlock.match as (
+            document_id bigint,
+            name text,
+            confidence text,
+            action text,
+            final_score double precision,
+            minhash_score double precision,
+            tfidf_score double precision,
+            entity_score double precision,
+            has_conflict boolean,
+            evidence jsonb
+        );
+    end if;
+    if to_regtype('sherlock.detection') is null then
+        create type sherlock.detection as (
+            document_id bigint,
+            recommended_action text,
+            candidates jsonb,
+            total_checked integer,
+            high_confidence_count integer,
+            medium_confidence_count integer,
+            low_confidence_count integer,
+            level_scores jsonb,
+            short_circuited boolean,
+            total_latency_ms double precision
+        );
+    end if;
+    if to_regtype('sherlock._query') is null then
+        create type sherlock._query as (
+            collection_id integer,
+            document_id bigint,
+            doc_type text,
+            text_state text,
+            canonical_sha256 bytea,
+            signature integer[],
+            sketch bit(2048),
+            vector sparsevec(5000),
+            sign_bits bit(512),
+            entities jsonb
+        );
+    end if;
+    if to_regtype('sherlock._search_result') is null then
+        create type sherlock._search_result as (
+            matches sherlock.match[],
+            total_checked integer,
+            short_circuited boolean,
+            level_scores jsonb
+        );
+    end if;
+end;
+$$;
+
+comment on type sherlock.match is
+'A document that resembles the one asked about: class, action, ensemble score, the levels'' scores '
+'(0 to 1; null where the level was absent) and the evidence.';
+comment on column sherlock.match.document_id is 'The matching document.';
+comment on column sherlock.match.name is 'Its name.';
+comment on column sherlock.match.confidence is 'EXACT, HIGH, MEDIUM or LOW.';
+comment on column sherlock.match.action is 'REJECT, REVIEW or ACCEPT.';
+comment on column sherlock.match.final_score is 'Ensemble score, 0 to 1, four digits.';
+comment on column sherlock.match.minhash_score is 'Level 1: estimated Jaccard of the shingles.';
+comment on column sherlock.match.tfidf_score is 'Level 2: cosine of the TF-IDF vectors.';
+comment on column sherlock.match.entity_score is 'Level 3: agreement of parties and identifiers.';
+comment on column sherlock.match.has_conflict is 'The identities of the two documents differ.';
+comment on column sherlock.match.evidence is
+'found_by: levels that retrieved it. entities: what is shared and what differs. absent: levels '
+'that could not be scored. capped_from: class before a conflict capped it.';
+comment on type sherlock.detection is
+'The verdict on a document: recommended action, top candidates, counts by class and latency.';
+comment on column sherlock.detection.document_id is 'The document that was judged.';
+comment on column sherlock.detection.recommended_action is 'REJECT, REVIEW or ACCEPT.';
+comment on column sherlock.detection.candidates is
+'Matches, best first: objects with the columns of sherlock.match.';
+comment on column sherlock.detection.total_checked is 'Candidates whose levels were scored.';
+comment on column sherlock.detection.high_confidence_count is 'Matches that are EXACT or HIGH.';
+comment on column sherlock.detection.medium_confidence_count is 'Matches that are MEDIUM.';
+comment on column sherlock.detection.low_confidence_count is 'Matches that are LOW.';
+comment on column sherlock.detection.level_scores is
+'Best score of each level over the candidates: minhash, tfidf, entity.';
+comment on column sherlock.detection.short_circuited is
+'True if an exact copy ended the search before the fuzzy levels.';
+comment on column sherlock.detection.total_latency_ms is 'Time of the search in milliseconds.';

@@ -1,0 +1,35 @@
+-- Level 2 retrieval: nearest sign patterns of the projected vectors. Without an HNSW index on the
+-- model's partition the search is exact; with one, ef_search is set to what is asked for and put
+-- back, so that the result does not depend on the session's settings.
+create or replace function sherlock.vector_candidates(
+    p_model_id integer,
+    p_sign_bits bit,
+    p_limit integer,
+    p_before bigint default null
+)
+returns table (document_id bigint, hamming_distance double precision)
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_ef_search text := current_setting('hnsw.ef_search', true);
+begin
+    if p_model_id is null or p_sign_bits is null then
+        return;
+    end if;
+    perform set_config('hnsw.ef_search', least(greatest(p_limit, 40), 1000)::text, true);
+    return query
+    select v.document_id, (v.sign_bits <~> p_sign_bits)::double precision
+    from sherlock.document_vectors as v
+    where v.model_id = p_model_id
+      and v.sign_bits is not null
+      and (p_before is null or v.document_id < p_before)
+    order by v.sign_bits <~> p_sign_bits, v.document_id
+    limit p_limit;
+    perform set_config('hnsw.ef_search', coalesce(v_ef_search, '40'), true);
+end;
+$$;
+
+comment on function sherlock.vector_candidates(integer, bit, integer, bigint) is
+'Level 2 retrieval: documents whose projected TF-IDF vector has the most similar signs, nearest '
+'first, with the number of differing bits (0 to 512). Vectors of other models are never compared.';

@@ -1,0 +1,116 @@
+-- The query side of a search, read once into one value: of a stored document, or of a text that is
+-- not stored.
+create or replace function sherlock._query_of_document(p_document_id bigint)
+returns sherlock._query
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_query sherlock._query;
+    v_scheme_id integer;
+    v_model_id integer;
+    v_status text;
+    v_reason text;
+begin
+    select d.collection_id, d.document_id, d.doc_type, d.text_state, d.canonical_sha256,
+           c.scheme_id, sherlock.active_tfidf_model(d.collection_id), d.status, d.reason
+    into v_query.collection_id, v_query.document_id, v_query.doc_type, v_query.text_state,
+         v_query.canonical_sha256, v_scheme_id, v_model_id, v_status, v_reason
+    from sherlock.documents as d
+    join sherlock.collections as c using (collection_id)
+    where d.document_id = p_document_id;
+    if not found then
+        raise exception using
+            errcode = 'SH001',
+            message = format('there is no document %s', coalesce(p_document_id::text, 'null')),
+            hint = 'documents are listed by: select document_id, name from sherlock.documents';
+    end if;
+    if v_query.text_state is null and v_status in ('pending', 'failed') then
+        raise exception using
+            errcode = 'SH008',
+            message = format('document %s has no text: %s', p_document_id,
+                             case v_status when 'failed' then 'reading it failed, ' || v_reason
+                                  else 'it is being read' end),
+            hint = 'failed files are read again by: sherlock-pg load --retry-failed';
+    end if;
+    if v_query.text_state is null then
+        raise exception using
+            errcode = 'SH004',
+            message = format('document %s has no features yet', p_document_id),
+            hint = format('run: select sherlock.index_documents(array[%s])', p_document_id);
+    end if;
+    if v_query.text_state <> 'indexed' then
+        return v_query;
+    end if;
+    select s.signature, s.sketch into v_query.signature, v_query.sketch
+    from sherlock.document_signatures as s
+    where s.document_id = p_document_id and s.scheme_id = v_scheme_id;
+    select v.vector, v.sign_bits into v_query.vector, v_query.sign_bits
+    from sherlock.document_vectors as v
+    where v.document_id = p_document_id and v.model_id = v_model_id
+      and v.sign_bits is not null;
+    v_query.entities := sherlock._entity_profile(p_document_id);
+    return v_query;
+end;
+$$;
+
+create or replace function sherlock._query_of_text(
+    p_collection_id integer,
+    p_doc_type text,
+    p_text text,
+    p_entities jsonb
+)
+returns sherlock._query
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_query sherlock._query;
+    v_scheme sherlock.shingle_schemes;
+    v_model_id integer := sherlock.active_tfidf_model(p_collection_id);
+    v_canonical text := sherlock.canonical_text(p_text);
+    v_shingles bigint[];
+begin
+    select s.* into strict v_scheme
+    from sherlock.collections as c
+    join sherlock.shingle_schemes as s using (scheme_id)
+    where c.collection_id = p_collection_id;
+    v_shingles := sherlock.shingles(v_canonical, v_scheme.shingle_kind, v_scheme.shingle_width);
+    v_query.collection_id := p_collection_id;
+    v_query.doc_type := p_doc_type;
+    v_query.text_state := sherlock._text_state(
+        cardinality(v_shingles), v_scheme.min_shingles, '{}'::text[]);
+    if v_canonical <> '' then
+        v_query.canonical_sha256 := sha256(convert_to(v_canonical, 'UTF8'));
+    end if;
+    if v_query.text_state <> 'indexed' then
+        return v_query;
+    end if;
+    v_query.signature := sherlock.signature(v_shingles);
+    v_query.sketch := sherlock.signature_sketch(v_query.signature);
+    if v_model_id is not null then
+        v_query.vector := sherlock.tfidf_vector(v_model_id, v_canonical);
+        v_query.sign_bits := sherlock.sign_projection(v_query.vector);
+        if v_query.sign_bits is null then
+            v_query.vector := null;
+        end if;
+    end if;
+    v_query.entities := sherlock._entity_profile(p_entities);
+    return v_query;
+end;
+$$;
+
+-- Flags of the extraction that keep a text out of the fuzzy levels: what was read is not the text.
+create or replace function sherlock._text_state(
+    p_shingle_count integer,
+    p_min_shingles integer,
+    p_flags text[]
+)
+returns text
+language sql immutable parallel safe
+return case
+    when coalesce(p_shingle_count, 0) = 0 then 'empty'
+    when p_flags && array['low_yield', 'low_quality'] then 'excluded'
+    when p_shingle_count < p_min_shingles then 'short'
+    else 'indexed'
+end;

@@ -1,0 +1,215 @@
+-- The search: exact copies first; else the candidates of the three levels, each level scored
+-- exactly, the ensemble, the classes. Bounded work: every retrieval has a limit, and entities are
+-- compared only where the pair can still be reported.
+create or replace function sherlock._search(
+    p_query sherlock._query,
+    p_before bigint,
+    p_limit integer
+)
+returns sherlock._search_result
+language plpgsql stable
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+    -- Slots are estimated from 16 bits each first: the estimate is off by less than this.
+    c_sketch_margin constant double precision := 0.10;
+    -- Pairs whose entities are compared although no entity retrieved them.
+    c_entity_comparisons constant integer := 40;
+    v_config sherlock.detection_configs;
+    v_scheme sherlock.shingle_schemes;
+    v_model_id integer := sherlock.active_tfidf_model(p_query.collection_id);
+    v_self bigint := coalesce(p_query.document_id, 0);
+    v_limit integer;
+    v_keys bigint[];
+    v_text_weight double precision;
+    v_result sherlock._search_result;
+begin
+    v_config := sherlock.detection_config(p_query.collection_id, p_query.doc_type);
+    select s.* into strict v_scheme
+    from sherlock.collections as c
+    join sherlock.shingle_schemes as s using (scheme_id)
+    where c.collection_id = p_query.collection_id;
+    v_limit := coalesce(p_limit, v_config.max_results);
+    v_result.matches := '{}';
+    v_result.total_checked := 0;
+    v_result.short_circuited := false;
+    v_result.level_scores := '{}';
+
+    if p_query.canonical_sha256 is not null then
+        select coalesce(array_agg(row(
+                   e.document_id, e.name, 'EXACT', 'REJECT', 1.0, 1.0, 1.0, null, false,
+                   jsonb_build_object('found_by', jsonb_build_array('canonical_text'))
+               )::sherlock.match order by e.document_id), '{}')
+        into v_result.matches
+        from (
+            select d.document_id, d.name
+            from sherlock.documents as d
+            where d.collection_id = p_query.collection_id
+              and d.canonical_sha256 = p_query.canonical_sha256
+              and d.document_id <> v_self
+              and (p_before is null or d.document_id < p_before)
+            order by d.document_id
+            limit v_limit
+        ) as e;
+        v_result.total_checked := cardinality(v_result.matches);
+    end if;
+    if p_query.text_state <> 'indexed'
+       or (v_result.total_checked > 0 and v_config.use_short_circuit) then
+        v_result.short_circuited := v_result.total_checked > 0;
+        if v_result.short_circuited then
+            v_result.level_scores := '{"minhash": 1.0, "tfidf": 1.0}';
+        end if;
+        return v_result;
+    end if;
+
+    v_keys := sherlock.band_keys(
+        p_query.signature, v_scheme.scheme_id, p_query.collection_id,
+        v_scheme.band_count, v_scheme.rows_per_band);
+    v_text_weight := v_config.minhash_weight + v_config.tfidf_weight;
+
+    with by_bands as materialized (
+        select b.document_id, b.hot_keys
+        from sherlock.band_candidates(v_keys, v_scheme.band_key_limit, p_before) as b
+        where b.document_id <> v_self
+        order by b.shared_bands desc, b.document_id
+        limit v_config.minhash_candidate_limit
+    ),
+    by_vector as materialized (
+        select v.document_id
+        from sherlock.vector_candidates(
+            v_model_id, p_query.sign_bits, v_config.tfidf_candidate_limit, p_before) as v
+        where v.document_id <> v_self
+    ),
+    by_entities as materialized (
+        select e.document_id
+        from sherlock.entity_candidates(
+            p_query.collection_id, p_query.entities, v_config.entity_candidate_limit, p_before
+        ) as e
+        where e.document_id <> v_self and v_config.entity_weight > 0
+    ),
+    candidates as materialized (
+        select f.document_id,
+               bool_or(f.level = 1) as is_by_bands,
+               bool_or(f.level = 2) as is_by_vector,
+               bool_or(f.level = 3) as is_by_entities,
+               coalesce(max(f.hot_keys), 0) as hot_keys
+        from (
+            select document_id, 1 as level, hot_keys from by_bands
+            union all
+            select document_id, 2, null from by_vector
+            union all
+            select document_id, 3, null from by_entities
+        ) as f
+        group by f.document_id
+    ),
+    estimated as materialized (
+        select c.*, s.signature, v.vector,
+               sherlock.jaccard_estimate(s.sketch, p_query.sketch) as sketch_jaccard,
+               sherlock.cosine_score(v.vector, p_query.vector) as cosine
+        from candidates as c
+        left join sherlock.document_signatures as s
+            on s.document_id = c.document_id and s.scheme_id = v_scheme.scheme_id
+        left join sherlock.document_vectors as v
+            on v.document_id = c.document_id and v.model_id = v_model_id
+            and v.sign_bits is not null
+    ),
+    promising as materialized (
+        select e.*,
+               row_number() over (
+                   order by coalesce(e.sketch_jaccard, 0) * v_config.minhash_weight
+                            + coalesce(e.cosine, 0) * v_config.tfidf_weight desc,
+                            e.document_id
+               ) as text_rank
+        from estimated as e
+        -- The best that the pair can still reach: entities all equal, or none comparable.
+        where greatest(
+            (coalesce(e.sketch_jaccard, 0) + c_sketch_margin) * v_config.minhash_weight
+            + coalesce(e.cosine, 0) * v_config.tfidf_weight + v_config.entity_weight,
+            sherlock.ensemble_score(
+                e.sketch_jaccard + c_sketch_margin, e.cosine, null,
+                v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
+        ) >= v_config.low_threshold
+    ),
+    compared as materialized (
+        select p.*,
+               sherlock.jaccard_estimate(p.signature, p_query.signature) as jaccard,
+               n.agreement
+        from promising as p
+        left join lateral (
+            select sherlock.compare_entities(
+                p_query.entities, sherlock._entity_profile(p.document_id),
+                v_config.fuzzy_threshold) as agreement
+            where v_config.entity_weight > 0
+              and (p.is_by_entities or p.text_rank <= c_entity_comparisons)
+        ) as n on true
+    ),
+    scored as materialized (
+        select c.*, e.entity,
+               sherlock.ensemble_score(
+                   c.jaccard, c.cosine, e.entity,
+                   v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight
+               ) as score,
+               coalesce((c.agreement).has_conflict, false) as has_conflict
+        from compared as c
+        cross join lateral (
+            select case when (c.agreement).is_comparable then sherlock.entity_score(
+                (c.agreement).both_parties, (c.agreement).cedula_agrees,
+                (c.agreement).correo_agrees, v_config.both_parties_boost,
+                v_config.cedula_boost, v_config.correo_boost) end as entity
+        ) as e
+    ),
+    classified as materialized (
+        select s.*,
+               sherlock.classify(s.score, v_config.high_threshold, v_config.medium_threshold,
+                                 v_config.low_threshold) as raw_class
+        from scored as s
+    ),
+    reported as (
+        select c.*, k.confidence
+        from classified as c
+        cross join lateral (
+            select sherlock._capped_class(
+                c.raw_class,
+                case when c.has_conflict then v_config.conflict_cap end) as confidence
+        ) as k
+        where c.raw_class is not null
+          and c.document_id <> all (
+              select (x.m).document_id from unnest(v_result.matches) as x (m))
+        order by sherlock._class_rank(k.confidence), c.score desc, c.document_id
+        limit v_limit
+    )
+    select
+        (select count(*) from candidates),
+        (select jsonb_strip_nulls(jsonb_build_object(
+            'minhash', max(e.sketch_jaccard), 'tfidf', max(e.cosine),
+            'entity', (select max(s.entity) from scored as s)))
+         from estimated as e),
+        v_result.matches || coalesce(
+            (select array_agg(row(
+                r.document_id, d.name, r.confidence, sherlock.recommended_action(r.confidence),
+                r.score, r.jaccard, r.cosine, r.entity, r.has_conflict,
+                jsonb_strip_nulls(jsonb_build_object(
+                    'found_by', array_remove(array[
+                        case when r.is_by_bands then 'minhash' end,
+                        case when r.is_by_vector then 'tfidf' end,
+                        case when r.is_by_entities then 'entities' end], null),
+                    'absent', nullif(array_remove(array[
+                        case when r.jaccard is null then 'minhash' end,
+                        case when r.cosine is null then 'tfidf' end,
+                        case when r.entity is null then 'entities' end], null), '{}'),
+                    'hot_band_keys', nullif(r.hot_keys, 0),
+                    'shared', nullif((r.agreement).shared, '[]'),
+                    'differing', nullif((r.agreement).differing, '[]'),
+                    'capped_from', case when r.confidence <> r.raw_class then r.raw_class end
+                ))
+            )::sherlock.match
+                order by sherlock._class_rank(r.confidence), r.score desc, r.document_id)
+             from reported as r
+             join sherlock.documents as d using (document_id)),
+            '{}')
+    into v_result.total_checked, v_result.level_scores, v_result.matches;
+    v_result.matches := v_result.matches[1:v_limit];
+    return v_result;
+end;
+$$;

@@ -1,0 +1,99 @@
+-- Features of documents: canonical text, signature, band keys, TF-IDF vector. Set-based, for one
+-- document or for thousands; what was there before is replaced.
+create or replace function sherlock.index_documents(p_document_ids bigint[])
+returns integer
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_count integer;
+    v_model record;
+begin
+    perform sherlock._forget_features(p_document_ids);
+
+    with texts as materialized (
+        select d.document_id, d.collection_id, d.flags, c.scheme_id,
+               sherlock.canonical_text(d.content) as canonical
+        from sherlock.documents as d
+        join sherlock.collections as c using (collection_id)
+        where d.document_id = any(p_document_ids) and d.content is not null
+    ),
+    shingled as materialized (
+        select t.document_id, t.collection_id, t.canonical, s.scheme_id, s.band_count,
+               s.rows_per_band, h.shingles, cardinality(h.shingles) as shingle_count,
+               sherlock._text_state(cardinality(h.shingles), s.min_shingles, t.flags) as text_state
+        from texts as t
+        join sherlock.shingle_schemes as s using (scheme_id)
+        cross join lateral (
+            select sherlock.shingles(t.canonical, s.shingle_kind, s.shingle_width) as shingles
+            offset 0
+        ) as h
+    ),
+    signed as materialized (
+        select s.document_id, s.collection_id, s.scheme_id, s.band_count, s.rows_per_band,
+               s.shingle_count, sherlock.signature(s.shingles) as signature
+        from shingled as s
+        where s.text_state = 'indexed'
+    ),
+    stored_signatures as (
+        insert into sherlock.document_signatures (
+            document_id, scheme_id, shingle_count, signature, sketch)
+        select s.document_id, s.scheme_id, s.shingle_count, s.signature,
+               sherlock.signature_sketch(s.signature)
+        from signed as s
+    ),
+    stored_keys as (
+        insert into sherlock.band_keys (key, document_id)
+        select k.key, s.document_id
+        from signed as s
+        cross join lateral unnest(sherlock.band_keys(
+            s.signature, s.scheme_id, s.collection_id, s.band_count, s.rows_per_band)) as k (key)
+    )
+    update sherlock.documents as d
+    set canonical_sha256 = case
+            when s.canonical <> '' then sha256(convert_to(s.canonical, 'UTF8'))
+        end,
+        word_count = cardinality(sherlock.tokens(s.canonical)),
+        text_state = s.text_state,
+        indexed_at = clock_timestamp()
+    from shingled as s
+    where d.document_id = s.document_id;
+    get diagnostics v_count = row_count;
+
+    for v_model in
+        select m.model_id, array_agg(d.document_id) as document_ids
+        from sherlock.documents as d
+        join sherlock.tfidf_models as m
+            on m.collection_id = d.collection_id and m.status in ('active', 'building')
+        where d.document_id = any(p_document_ids) and d.text_state = 'indexed'
+        group by m.model_id
+    loop
+        perform sherlock.vectorize_documents(v_model.model_id, v_model.document_ids);
+    end loop;
+    return v_count;
+end;
+$$;
+
+comment on function sherlock.index_documents(bigint[]) is
+'Computes the features of documents from their content: canonical hash, signature, band keys and '
+'the vector of each model in use. Replaces what was there; returns how many were indexed.';
+
+create or replace function sherlock._forget_features(p_document_ids bigint[])
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+begin
+    delete from sherlock.band_keys as b
+    using sherlock.document_signatures as s
+    join sherlock.documents as d using (document_id)
+    join sherlock.shingle_schemes as c using (scheme_id)
+    cross join lateral unnest(sherlock.band_keys(
+        s.signature, s.scheme_id, d.collection_id, c.band_count, c.rows_per_band)) as k (key)
+    where s.document_id = any(p_document_ids)
+      and b.key = k.key
+      and b.document_id = s.document_id;
+    delete from sherlock.document_signatures as s where s.document_id = any(p_document_ids);
+    delete from sherlock.document_vectors as v where v.document_id = any(p_document_ids);
+end;
+$$;

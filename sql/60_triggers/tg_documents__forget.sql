@@ -1,0 +1,26 @@
+-- A deleted document leaves nothing behind. Tables that reference documents follow by cascade; band
+-- keys, vectors and the gate have no foreign key and are cleared here, while the signature that
+-- tells the keys is still there.
+create or replace function sherlock.tg_documents__forget()
+returns trigger
+language plpgsql
+security definer
+set search_path from current
+as $$
+begin
+    perform sherlock._forget_features(array[old.document_id]);
+    delete from sherlock.file_hashes as h
+    where h.sha256 = old.sha256
+      and h.file_size_bytes = old.file_size_bytes
+      and h.collection_id = old.collection_id
+      and h.document_id = old.document_id;
+    return old;
+end;
+$$;
+
+comment on function sherlock.tg_documents__forget() is
+'Before a document is deleted: its band keys, vectors and file hash go too.';
+
+create or replace trigger _100_forget
+before delete on sherlock.documents
+for each row execute function sherlock.tg_documents__forget();
