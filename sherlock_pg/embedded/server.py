@@ -32,6 +32,13 @@ import psycopg
 
 from sherlock_pg.embedded.account import Account, run_as, server_account
 from sherlock_pg.embedded.binaries import Binaries, readable_binaries, wheel_binaries
+from sherlock_pg.embedded.cluster import (
+    HOST,
+    SUPERUSER,
+    check_version,
+    make_cluster,
+    program_fault,
+)
 from sherlock_pg.embedded.files import (
     exclusive_lock,
     explained,
@@ -42,31 +49,11 @@ from sherlock_pg.embedded.files import (
 )
 from sherlock_pg.errors import EnvironmentFault
 
-SUPERUSER = "sherlock"
-HOST = "127.0.0.1"
-
-SETTINGS = {
-    # Loopback only: the wheel has no TLS, and a socket's path has a length limit.
-    "listen_addresses": HOST,
-    "unix_socket_directories": "",
-    # For an office machine of 4 to 8 GB that also does other work. PostgreSQL's own defaults
-    # (128MB, 4MB, 64MB, 1GB) spill the all-pairs sort and an HNSW build of 100,000 documents.
-    "shared_buffers": "256MB",
-    "work_mem": "32MB",
-    "maintenance_work_mem": "256MB",
-    "max_wal_size": "2GB",
-    # Compiling costs more than it saves on queries of a few milliseconds.
-    "jit": "off",
-    "log_line_prefix": "%m [%p] %u@%d ",
-}
-"""Written into `postgresql.conf` when the cluster is made; `alter system` changes them."""
-
 _CRASH_PATIENCE = 15.0
 """Seconds that what is left of a killed server gets to disappear."""
 _PORTS = range(20000, 32000)
 """Below those that Linux gives to outgoing connections: still free at the next start."""
 _LOG_LIMIT_BYTES = 10_000_000
-_LOG_TAIL_CHARACTERS = 1500
 _POLL_SECONDS = 0.1
 
 
@@ -266,12 +253,18 @@ class EmbeddedServer:
         """Return whether a process works on the cluster, in whatever state it is."""
         return is_locked(self._running) or self._postmaster() is not None
 
+    def _recorded_pid(self) -> int | None:
+        try:
+            return int((self.data / "postmaster.pid").read_text("utf-8").split("\n", 1)[0])
+        except (FileNotFoundError, ValueError):
+            return None
+
     def _postmaster(self) -> int | None:
         """Return the process id in `postmaster.pid` if it is that of a living PostgreSQL."""
+        pid = self._recorded_pid()
         try:
-            pid = int((self.data / "postmaster.pid").read_text("utf-8").split("\n", 1)[0])
             status = Path(f"/proc/{pid}/status").read_text("utf-8")
-        except (FileNotFoundError, ProcessLookupError, ValueError):
+        except (FileNotFoundError, ProcessLookupError):
             return None
         fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
         is_alive = fields["Name"] == "postgres" and not fields["State"].startswith(("Z", "X"))
@@ -321,15 +314,7 @@ class EmbeddedServer:
                     f"chmod o+x {folder}",
                 )
         if self._is_initialised():
-            made_by = (self.data / "PG_VERSION").read_text("ascii").strip()
-            version = wheel_binaries().version()
-            if made_by != version.split(".", 1)[0]:
-                raise EnvironmentFault(
-                    f"the cluster in {self.data} was made by PostgreSQL {made_by}; "
-                    f"this installation has PostgreSQL {version}",
-                    hint="dump it with pg_dump of the release that made it, move the folder "
-                    "aside, start again and load the dump",
-                )
+            check_version(self.data, wheel_binaries())
         elif self.data.exists() and any(self.data.iterdir()):
             raise EnvironmentFault(
                 f"{self.data} holds files but no PostgreSQL cluster",
@@ -347,26 +332,8 @@ class EmbeddedServer:
         """
         password = secrets.token_urlsafe(24) + "\n"
         write_durably(self._password_file, password, scratch)
-        building = scratch / "data"
-        building.mkdir(mode=0o700)
-        handover = scratch / "handover"
-        handover.touch(mode=0o600)
-        handover.write_text(password, encoding="ascii")
-        if account is not None:
-            for path in (building, handover):
-                os.chown(path, account.uid, account.gid)
-        command: list[str | Path] = [binaries.program("initdb"), "-D", building]
-        command += ["-U", SUPERUSER]
-        command += ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        # pg_trgm classifies letters by the C library's LC_CTYPE: under C it would drop ñ.
-        command += ["--locale=C", "--lc-ctype=C.UTF-8"]
-        command += ["--auth-local=scram-sha-256", "--auth-host=scram-sha-256"]
-        command += [f"--pwfile={handover}", "--no-instructions"]
-        command += [f"--set={name}={value}" for name, value in SETTINGS.items()]
-        done = run_as(account, command, pass_fds=[lock])
-        if done.returncode != 0:
-            raise self._fault("initdb could not make the cluster", done.stdout)
-        rename_durably(building, self.data)
+        make_cluster(binaries, account, scratch, password, pass_fds=[lock])
+        rename_durably(scratch / "data", self.data)
 
     def _launch(
         self, binaries: Binaries, account: Account | None, scratch: Path, deadline: float
@@ -383,21 +350,18 @@ class EmbeddedServer:
             if self._becomes_ready(deadline):
                 return
             if _is_free(port) or time.monotonic() > deadline:
-                with self._log.open(encoding="utf-8", errors="replace") as log:
-                    log.seek(log_start)
-                    raise self._fault(
-                        "the embedded server did not start", log.read() or done.stdout
-                    )
+                written = self._log.read_bytes()[log_start:].decode("utf-8", "replace")
+                raise program_fault("the embedded server did not start", written or done.stdout)
 
     def _remove_stale_pid_file(self) -> None:
         """Remove a killed server's `postmaster.pid` if its process id is now somebody else's.
 
-        PostgreSQL refuses to start as long as that process lives, after a power cut for
-        ever. Only called when no process works on the cluster.
+        PostgreSQL refuses to start while that process lives: after a power cut, for ever. Only
+        called when no process works on the cluster; one that is dead PostgreSQL judges itself.
         """
-        pid_file = self.data / "postmaster.pid"
-        if pid_file.exists() and self._postmaster() is None:
-            pid_file.unlink()
+        pid = self._recorded_pid()
+        if pid is not None and self._postmaster() is None and Path(f"/proc/{pid}").exists():
+            (self.data / "postmaster.pid").unlink()
 
     def _usable_port(self, scratch: Path) -> int:
         """Return the port of the last start, or a new one if another program has taken it."""
@@ -416,14 +380,6 @@ class EmbeddedServer:
         if account is not None:
             os.chown(self._log, account.uid, account.gid)
         return self._log.stat().st_size
-
-    def _fault(self, message: str, output: str) -> EnvironmentFault:
-        tail = output.strip()[-_LOG_TAIL_CHARACTERS:]
-        if "No space left on device" in tail:
-            hint = "free some space, or choose a folder on another disk with SHERLOCK_HOME"
-        else:
-            hint = f"see {self._log}, or use another server with --database-url"
-        return EnvironmentFault(f"{message}:\n{tail}", hint=hint)
 
 
 def _is_free(port: int) -> bool:
