@@ -131,6 +131,10 @@ declare
     v_model_id integer := sherlock.active_tfidf_model(v_query.collection_id);
     v_detection sherlock.detection;
 begin
+    -- Two sessions that judge one document take turns.
+    perform 1 from sherlock.documents as d
+    where d.document_id = p_document_id
+    for no key update;
     v_detection := sherlock._detection(v_query, p_document_id, null);
     v_config_id :=
         (sherlock.detection_config(v_query.collection_id, v_query.doc_type)).config_id;

@@ -32,7 +32,7 @@ create or replace function sherlock.claim_file(
     p_lease interval default '10 minutes',
     p_retry_failed boolean default false
 )
-returns table (document_id bigint, outcome text, name text, status text)
+returns table (document_id bigint, outcome text, name text, status text, reason text)
 language plpgsql volatile
 set search_path from current
 as $$
@@ -65,7 +65,7 @@ begin
             p_worker, clock_timestamp() + p_lease);
         insert into sherlock.document_sources (document_id, source_uri)
         values (v_document_id, p_source_uri);
-        return query select v_document_id, 'claimed'::text, p_name, 'pending'::text;
+        return query select v_document_id, 'claimed'::text, p_name, 'pending'::text, null::text;
         return;
     end loop;
 
@@ -87,7 +87,7 @@ begin
                when d.status = 'pending' then 'busy'
                else 'exists'
            end,
-           d.name, d.status
+           d.name, d.status, d.reason
     from sherlock.documents as d
     where d.document_id = v_document_id;
 end;

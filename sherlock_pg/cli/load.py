@@ -1,0 +1,177 @@
+"""`sherlock-pg load`: files in, verdicts out."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sherlock_pg.cli.context import CliContext, pass_context
+from sherlock_pg.cli.output import csv_text, format_option, printable
+from sherlock_pg.cli.progress import open_progress
+from sherlock_pg.cli.reading_options import (
+    default_workers,
+    explain_code,
+    open_reader,
+    reading_options,
+)
+from sherlock_pg.errors import ExitCode
+
+if TYPE_CHECKING:
+    from sherlock_pg.load.outcome import Outcome
+
+_CSV_COLUMNS = (
+    "file",
+    "status",
+    "gate",
+    "confidence",
+    "action",
+    "score",
+    "best_match",
+    "best_match_id",
+    "document_id",
+    "doc_type",
+    "text_state",
+    "reason",
+    "flags",
+    "detail",
+)
+
+
+@click.command()
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    metavar="PATH...",
+    type=click.Path(exists=True, path_type=Path),
+)
+@reading_options
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1, max=64),
+    default=default_workers,
+    show_default="one per processor",
+    help="Files read at once.",
+)
+@click.option("--retry-failed", is_flag=True, help="Read files again that failed before.")
+@click.option("--dry-run", is_flag=True, help="Give the verdicts, store nothing.")
+@format_option
+@pass_context
+def load(
+    context: CliContext,
+    /,
+    paths: tuple[Path, ...],
+    collection: str,
+    doc_type: str,
+    workers: int,
+    retry_failed: bool,
+    dry_run: bool,
+    output_format: str,
+    **reading: Any,
+) -> int:
+    """Load files and folders, and say of each document whether it is already there.
+
+    Prints one line per document (status, class, action, score, best match) and a summary. Files
+    whose bytes are known are not read again. Stopped with Ctrl-C, a second run goes on.
+    """
+    from sherlock_pg.load.outcome import summary
+    from sherlock_pg.load.walk import walk
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    files = list(walk(paths))
+    if not files:
+        click.echo("no files found there", err=True)
+    outcomes: list[Outcome] = []
+    started = time.monotonic()
+
+    with open_progress(quiet=context.verbosity < 0) as progress:
+
+        def report(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            if output_format == "table":
+                if len(outcomes) == 1:
+                    click.echo(_HEADER)
+                click.echo(line(outcome))
+
+        with open_reader(workers=workers, **reading) as (extractor, reader):
+            if dry_run:
+                from sherlock_pg.load.preview import Preview
+
+                progress.stage("reading", len(files))
+                with context.connection(autocommit=True) as conn:
+                    preview = Preview(conn, reader, collection, doc_type)
+                    for path in files:
+                        report(preview.judge(path))
+                        progress.step()
+            else:
+                from sherlock_pg.load.loader import Loader, LoadOptions
+
+                with context.connection(install=True):
+                    pass
+                loader = Loader(
+                    context.conninfo(),
+                    LoadOptions(collection, doc_type, workers, retry_failed),
+                    extractor,
+                    reader,
+                )
+                resumed = loader.run(files, report, progress)
+                if resumed:
+                    progress.say(f"{resumed} documents of an interrupted run were judged too")
+
+    counts = summary(outcomes, time.monotonic() - started)
+    _write_result(outcomes, counts, output_format)
+    return ExitCode.SOME_FAILED if counts["failed"] else ExitCode.OK
+
+
+_HEADER = f"{'status':<8} {'class':<6} {'action':<6} {'score':>6}  document"
+
+
+def line(outcome: Outcome) -> str:
+    """Return an outcome as one line of text."""
+    score = "" if outcome.score is None else f"{outcome.score:.4f}"
+    text = (
+        f"{outcome.status:<8} {outcome.confidence or '-':<6} {outcome.action or '-':<6} "
+        f"{score:>6}  {printable(outcome.file)}"
+    )
+    if outcome.best_match_id is not None:
+        text += f"  =  {printable(outcome.best_match)} (#{outcome.best_match_id})"
+    if outcome.reason:
+        text += f"  [{outcome.reason}: {explain_code(outcome.reason)}]"
+    notes = [*outcome.flags, *([outcome.text_state] if _is_left_out(outcome) else [])]
+    if notes:
+        text += f"  [{', '.join(notes)}]"
+    return text
+
+
+def _is_left_out(outcome: Outcome) -> bool:
+    return outcome.text_state not in ("", "indexed")
+
+
+def _write_result(
+    outcomes: list[Outcome], counts: dict[str, int | float], output_format: str
+) -> None:
+    if output_format == "json":
+        document = {"documents": [o.as_dict() for o in outcomes], "summary": counts}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+        return
+    if output_format == "csv":
+        click.echo(csv_text([o.as_dict() for o in outcomes], _CSV_COLUMNS), nl=False)
+    # CSV on stdout is data only; the summary is for the person at the terminal.
+    text = (
+        f"{counts['files']} files in {counts['seconds']} s: {counts['new']} new, "
+        f"{counts['known_bytes']} known by their bytes, {counts['partial']} partial, "
+        f"{counts['failed']} failed; {counts['reject']} REJECT, {counts['review']} REVIEW, "
+        f"{counts['accept']} ACCEPT"
+    )
+    click.echo(text, err=output_format == "csv")
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """Treat SIGTERM as Ctrl-C: give the claims back, keep what is done."""
+    raise KeyboardInterrupt

@@ -1,0 +1,121 @@
+"""Options of the commands that read files, and what they become."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sherlock_pg.ingest.model import OcrMode
+    from sherlock_pg.ingest.pool import Extractor
+    from sherlock_pg.load.reading import DocumentReader
+
+DOC_TYPES = ("auto", "default", "tutela", "habeas_corpus")
+
+_OPTIONS = (
+    click.option(
+        "--collection",
+        default="default",
+        show_default=True,
+        help="Documents are compared within a collection only.",
+    ),
+    click.option(
+        "--doc-type",
+        type=click.Choice(DOC_TYPES),
+        default="auto",
+        show_default=True,
+        help="Type that chooses the thresholds; auto reads it from each text.",
+    ),
+    click.option(
+        "--ocr",
+        type=click.Choice(["auto", "never", "force"]),
+        default="auto",
+        show_default=True,
+        help="auto: only pages that need it. never: such pages are skipped. force: all pages.",
+    ),
+    click.option(
+        "--language",
+        "languages",
+        multiple=True,
+        default=("spa",),
+        show_default=True,
+        help="Tesseract language; may be given several times.",
+    ),
+    click.option(
+        "--ner-model",
+        default="auto",
+        show_default=True,
+        help="spaCy model for parties that the rules leave open: auto, none, a name or a path.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=1),
+        default=120.0,
+        show_default=True,
+        help="Seconds that a document may take, before its pages are counted.",
+    ),
+    click.option(
+        "--max-pages",
+        type=click.IntRange(min=1),
+        default=2000,
+        show_default=True,
+        help="Documents with more pages are refused.",
+    ),
+)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def default_workers() -> int:
+    """Return one reader per processor that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+
+
+@contextlib.contextmanager
+def open_reader(
+    *,
+    ocr: OcrMode,
+    languages: tuple[str, ...],
+    ner_model: str,
+    timeout: float,
+    max_pages: int,
+    workers: int,
+) -> Iterator[tuple[Extractor, DocumentReader]]:
+    """Yield the extractor and the document reader on top of it; kill the children at the end."""
+    from sherlock_pg.ingest.model import ExtractOptions
+    from sherlock_pg.ingest.pool import Extractor
+    from sherlock_pg.load.reading import DocumentReader
+    from sherlock_pg.ner.pipeline import PartyExtractor
+
+    parties = PartyExtractor(ner_model)
+    options = ExtractOptions(
+        ocr=ocr,
+        languages=languages,
+        wall_seconds=timeout,
+        max_pages=max_pages,
+    )
+    with Extractor(options, workers=workers) as extractor:
+        yield extractor, DocumentReader(extractor, parties)
+
+
+def explain_code(code: str) -> str:
+    """Return the sentence a person needs beside a reason or flag, with what to do."""
+    from sherlock_pg.ingest.reasons import Flag, Reason, explain
+
+    for kind in (Reason, Flag):
+        with contextlib.suppress(ValueError):
+            found = explain(kind(code))
+            return f"{found.meaning}; {found.advice}" if found.advice else found.meaning
+    return {
+        "db_error": "the database refused the text; see the detail",
+        "ner_failed": "parties could not be extracted; the text is compared without them",
+    }.get(code, code)

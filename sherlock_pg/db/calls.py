@@ -1,0 +1,234 @@
+"""One function per public SQL function, same name, typed rows. The caller owns the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row, dict_row, scalar_row
+from psycopg.types.json import Jsonb
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Answer of the gate: `outcome` is claimed, exists or busy."""
+
+    document_id: int
+    outcome: str
+    name: str | None
+    status: str
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class ExactHit:
+    """The document that has exactly these bytes."""
+
+    document_id: int
+    name: str | None
+    status: str
+    doc_type: str
+    created_at: Any
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The verdict on a document or text; `candidates` are matches, best first."""
+
+    document_id: int | None
+    recommended_action: str
+    candidates: list[dict[str, Any]]
+    total_checked: int
+    high_confidence_count: int
+    medium_confidence_count: int
+    low_confidence_count: int
+    level_scores: dict[str, float]
+    short_circuited: bool
+    total_latency_ms: float
+
+
+@dataclass(frozen=True)
+class FinishedDocument:
+    """What a reader hands over; the arguments of `sherlock.finish_document`."""
+
+    document_id: int
+    worker: str
+    status: str
+    content: str | None
+    doc_type: str
+    entities: list[dict[str, Any]]
+    media_type: str | None
+    reason: str | None
+    reason_detail: str | None
+    flags: list[str]
+    pages: list[dict[str, Any]]
+    processing: dict[str, Any]
+
+
+def find_exact(
+    conn: psycopg.Connection, sha256: bytes, file_size_bytes: int, collection: str
+) -> ExactHit | None:
+    """Return the document with exactly these bytes."""
+    with conn.cursor(row_factory=class_row(ExactHit)) as cur:
+        return cur.execute(
+            "select * from sherlock.find_exact(p_sha256 => %s, p_file_size_bytes => %s,"
+            " p_collection => %s)",
+            [sha256, file_size_bytes, collection],
+        ).fetchone()
+
+
+def claim_file(
+    conn: psycopg.Connection,
+    *,
+    sha256: bytes,
+    file_size_bytes: int,
+    collection: str,
+    name: str,
+    source_uri: str,
+    worker: str,
+    lease: timedelta,
+    retry_failed: bool = False,
+) -> Claim:
+    """Pass the gate: claim a new file, or learn which document has these bytes."""
+    with conn.cursor(row_factory=class_row(Claim)) as cur:
+        row = cur.execute(
+            "select * from sherlock.claim_file(p_sha256 => %s, p_file_size_bytes => %s,"
+            " p_collection => %s, p_name => %s, p_source_uri => %s, p_worker => %s,"
+            " p_lease => %s, p_retry_failed => %s)",
+            [sha256, file_size_bytes, collection, name, source_uri, worker, lease, retry_failed],
+        ).fetchone()
+    if row is None:
+        raise RuntimeError("sherlock.claim_file returned no row")
+    return row
+
+
+def renew_claims(conn: psycopg.Connection, worker: str, lease: timedelta) -> int:
+    """Prolong the claims of a reader."""
+    return _scalar(
+        conn, "select sherlock.renew_claims(p_worker => %s, p_lease => %s)", [worker, lease]
+    )
+
+
+def release_claims(conn: psycopg.Connection, worker: str) -> int:
+    """Give back what a reader claimed and did not finish."""
+    return _scalar(conn, "select sherlock.release_claims(p_worker => %s)", [worker])
+
+
+def finish_document(conn: psycopg.Connection, finished: FinishedDocument) -> None:
+    """Store what was read of a claimed file and compute its features."""
+    conn.execute(
+        "select sherlock.finish_document(p_document_id => %s, p_worker => %s, p_status => %s,"
+        " p_content => %s, p_doc_type => %s, p_entities => %s, p_media_type => %s,"
+        " p_reason => %s, p_reason_detail => %s, p_flags => %s, p_pages => %s,"
+        " p_processing => %s)",
+        [
+            finished.document_id,
+            finished.worker,
+            finished.status,
+            finished.content,
+            finished.doc_type,
+            Jsonb(finished.entities),
+            finished.media_type,
+            finished.reason,
+            finished.reason_detail,
+            finished.flags,
+            Jsonb(finished.pages),
+            Jsonb(finished.processing),
+        ],
+    )
+
+
+def detect(conn: psycopg.Connection, document_id: int) -> Detection:
+    """Judge a stored document without storing the verdict."""
+    return _detection(conn, "select * from sherlock.detect(p_document_id => %s)", [document_id])
+
+
+def record_detection(conn: psycopg.Connection, document_id: int) -> Detection:
+    """Judge a stored document and store the verdict."""
+    return _detection(
+        conn, "select * from sherlock.record_detection(p_document_id => %s)", [document_id]
+    )
+
+
+def detect_text(
+    conn: psycopg.Connection,
+    text: str,
+    entities: list[dict[str, Any]],
+    *,
+    collection: str,
+    doc_type: str,
+    limit: int | None = None,
+) -> Detection:
+    """Judge a text that is not stored."""
+    return _detection(
+        conn,
+        "select * from sherlock.detect_text(p_text => %s, p_entities => %s,"
+        " p_collection => %s, p_doc_type => %s, p_limit => %s)",
+        [text, Jsonb(entities), collection, doc_type, limit],
+    )
+
+
+def create_collection(conn: psycopg.Connection, name: str, profile: str = "legal") -> int:
+    """Make a collection, or return the id of the one with this name."""
+    return _scalar(
+        conn,
+        "select sherlock.create_collection(p_name => %s, p_profile => %s)",
+        [name, profile],
+    )
+
+
+def collection_id(conn: psycopg.Connection, name: str) -> int:
+    """Return the id of a collection; an unknown name raises SQLSTATE SH002."""
+    return _scalar(conn, "select sherlock.collection_id(p_collection => %s)", [name])
+
+
+def active_tfidf_model(conn: psycopg.Connection, collection: int) -> int | None:
+    """Return the collection's active model."""
+    with conn.cursor(row_factory=scalar_row) as cur:
+        value: int | None = cur.execute(
+            "select sherlock.active_tfidf_model(p_collection_id => %s)", [collection]
+        ).fetchone()
+    return value
+
+
+def vectorize_missing(conn: psycopg.Connection, model_id: int, limit: int) -> int:
+    """Compute the next vectors that a model lacks; 0 when it has all."""
+    return _scalar(
+        conn,
+        "select sherlock.vectorize_missing(p_model_id => %s, p_limit => %s)",
+        [model_id, limit],
+    )
+
+
+def build_tfidf_index(conn: psycopg.Connection, model_id: int) -> None:
+    """Build the nearest-neighbour index of a model's vectors."""
+    conn.execute("select sherlock.build_tfidf_index(p_model_id => %s)", [model_id])
+
+
+def activate_tfidf_model(conn: psycopg.Connection, model_id: int) -> None:
+    """Make a model the active one of its collection."""
+    conn.execute("select sherlock.activate_tfidf_model(p_model_id => %s)", [model_id])
+
+
+def drop_tfidf_model(conn: psycopg.Connection, model_id: int) -> None:
+    """Drop a retired model with its vectors."""
+    conn.execute("select sherlock.drop_tfidf_model(p_model_id => %s)", [model_id])
+
+
+def _scalar(conn: psycopg.Connection, query: Any, parameters: Sequence[object]) -> int:
+    row = conn.execute(query, parameters).fetchone()
+    if row is None:
+        raise RuntimeError(f"no row from: {query}")
+    value: int = row[0]
+    return value
+
+
+def _detection(conn: psycopg.Connection, query: Any, parameters: Sequence[object]) -> Detection:
+    with conn.cursor(row_factory=dict_row) as cur:
+        row = cur.execute(query, parameters).fetchone()
+    if row is None:
+        raise RuntimeError(f"no row from: {query}")
+    return Detection(**row)

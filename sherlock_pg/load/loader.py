@@ -1,0 +1,337 @@
+"""Loading files: gate, extraction, NER, storing, and verdicts in the order of the files.
+
+The main thread walks the files, hashes them and passes the gate, so document ids follow the order
+of the files. Worker threads read and store. A verdict is made when all earlier files of the run
+are stored, so it does not depend on which of them was read faster. Every step is committed on its
+own: what is done stays done, and what is not is done by the next run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+
+from sherlock_pg.db import calls
+from sherlock_pg.db.connection import connect
+from sherlock_pg.errors import SherlockError
+from sherlock_pg.ingest.pool import Extractor
+from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
+from sherlock_pg.load.outcome import Outcome, best_match, from_gate
+from sherlock_pg.load.reading import DocumentReader, Reading
+from sherlock_pg.load.walk import storable
+from sherlock_pg.vectorize import lifecycle
+
+_LEASE = timedelta(minutes=10)
+_RENEW_SECONDS = 60.0
+_CLAIMS_AHEAD = 4
+"""Files claimed per worker: enough to keep it busy, few enough to give back."""
+
+
+class Progress(Protocol):
+    """What a run tells about how far it is."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Say that a stage with so many steps begins."""
+
+    def step(self, count: int = 1) -> None:
+        """Say that steps of the stage are done."""
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """What a run was asked for.
+
+    Attributes:
+        collection: name; made when missing.
+        doc_type: type of all documents, or auto to guess it from each text.
+        workers: files read at once.
+        retry_failed: read again what failed before.
+    """
+
+    collection: str = "default"
+    doc_type: str = "auto"
+    workers: int = 2
+    retry_failed: bool = False
+
+
+@dataclass
+class _Slot:
+    """A file in order: its outcome is known, or its document is still being read."""
+
+    outcome: Outcome
+    reading: Future[Outcome] | None = None
+
+
+class Loader:
+    """Loads files into a collection.
+
+    Args:
+        conninfo: the database, with the current schema.
+        options: what was asked for.
+        extractor: the extraction processes; killed when the run is interrupted.
+        reader: reads one file with them.
+    """
+
+    def __init__(
+        self, conninfo: str, options: LoadOptions, extractor: Extractor, reader: DocumentReader
+    ) -> None:
+        self._conninfo = conninfo
+        self._options = options
+        self._extractor = extractor
+        self._reader = reader
+        self._worker = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._stop = threading.Event()
+        self._local = threading.local()
+        self._connections: list[psycopg.Connection] = []
+
+    def run(
+        self, files: Sequence[Path], on_outcome: Callable[[Outcome], None], progress: Progress
+    ) -> int:
+        """Load the files; outcomes are handed over in the order of the files.
+
+        Returns:
+            How many documents of earlier, interrupted runs were judged too.
+
+        Raises:
+            EnvironmentFault: something the run needs is missing; what is done stays.
+            KeyboardInterrupt: after the claims were given back.
+        """
+        with connect(self._conninfo, autocommit=True) as conn:
+            started = _now(conn)
+            calls.create_collection(conn, self._options.collection)
+            found = lifecycle.state(conn, self._options.collection)
+            is_deferred = found.needs_fit(arriving=len(files))
+            with self._claims_renewed(), self._cleanup(conn):
+                progress.stage("reading", len(files))
+                slots = self._read_all(conn, files, progress, None if is_deferred else on_outcome)
+                if is_deferred:
+                    progress.stage("vocabulary", 0)
+                    lifecycle.fit_if_needed(conn, self._options.collection, on_vector=progress.step)
+                    progress.stage("judging", len(slots))
+                    for slot in slots:
+                        on_outcome(self._judged(conn, slot.outcome))
+                        progress.step()
+                return self._judge_left_over(conn, started, progress)
+
+    def _read_all(
+        self,
+        conn: psycopg.Connection,
+        files: Sequence[Path],
+        progress: Progress,
+        on_outcome: Callable[[Outcome], None] | None,
+    ) -> list[_Slot]:
+        """Read all files; with `on_outcome` judge each as soon as it is its turn."""
+        waiting: deque[_Slot] = deque()
+        done: list[_Slot] = []
+        free = threading.Semaphore(self._options.workers * _CLAIMS_AHEAD)
+
+        def collect(*, wait: bool) -> None:
+            while waiting and (wait or waiting[0].reading is None or waiting[0].reading.done()):
+                slot = waiting.popleft()
+                if slot.reading is not None:
+                    slot.outcome = slot.reading.result()
+                if on_outcome is None:
+                    done.append(slot)
+                else:
+                    on_outcome(self._judged(conn, slot.outcome))
+                progress.step()
+
+        with ThreadPoolExecutor(self._options.workers, thread_name_prefix="reader") as pool:
+            try:
+                for path in files:
+                    waiting.append(self._pass_gate(conn, path, pool, free))
+                    collect(wait=False)
+                collect(wait=True)
+            except BaseException:
+                self._abandon(pool)
+                raise
+        return done
+
+    def _pass_gate(
+        self,
+        conn: psycopg.Connection,
+        path: Path,
+        pool: ThreadPoolExecutor,
+        free: threading.Semaphore,
+    ) -> _Slot:
+        shown = storable(path)
+        try:
+            found = fingerprint(path)
+        except UnreadableFile as error:
+            return _Slot(
+                Outcome(
+                    file=shown,
+                    status="failed",
+                    gate="new",
+                    reason=str(error.reason),
+                    detail=error.detail,
+                )
+            )
+        free.acquire()
+        claim = calls.claim_file(
+            conn,
+            sha256=found.sha256,
+            file_size_bytes=found.size_bytes,
+            collection=self._options.collection,
+            name=storable(path.name),
+            source_uri=storable(path.absolute()),
+            worker=self._worker,
+            lease=_LEASE,
+            retry_failed=self._options.retry_failed,
+        )
+        if claim.outcome != "claimed":
+            free.release()
+            return _Slot(from_gate(shown, claim, claim.reason))
+        outcome = Outcome(file=shown, status="pending", gate="new", document_id=claim.document_id)
+        future = pool.submit(self._read_and_store, path, found, claim.document_id, outcome)
+        future.add_done_callback(lambda _: free.release())
+        return _Slot(outcome, future)
+
+    def _read_and_store(
+        self, path: Path, expected: Fingerprint, document_id: int, outcome: Outcome
+    ) -> Outcome:
+        if self._stop.is_set():
+            return outcome
+        reading = self._reader.read(path, expected)
+        if self._stop.is_set():
+            # The children were killed under this reading: what it says is not true of the file.
+            return outcome
+        try:
+            self._store(document_id, reading)
+        except psycopg.DataError as error:
+            reading = Reading(
+                status="failed",
+                content=None,
+                entities=[],
+                media_type=reading.media_type,
+                reason="db_error",
+                reason_detail=f"{type(error).__name__}: {error.diag.message_primary}",
+                flags=reading.flags,
+                pages=[],
+            )
+            self._store(document_id, reading)
+        return replace(
+            outcome,
+            status=reading.status,
+            reason=reading.reason or "",
+            detail=reading.reason_detail or "",
+            flags=tuple(reading.flags),
+        )
+
+    def _store(self, document_id: int, reading: Reading) -> None:
+        conn = self._thread_connection()
+        with conn.transaction():
+            calls.finish_document(
+                conn,
+                calls.FinishedDocument(
+                    document_id=document_id,
+                    worker=self._worker,
+                    doc_type=self._options.doc_type,
+                    status=reading.status,
+                    content=reading.content,
+                    entities=reading.entities,
+                    media_type=reading.media_type,
+                    reason=reading.reason,
+                    reason_detail=reading.reason_detail,
+                    flags=reading.flags,
+                    pages=reading.pages,
+                    processing=reading.processing,
+                ),
+            )
+
+    def _judged(self, conn: psycopg.Connection, outcome: Outcome) -> Outcome:
+        if outcome.gate == "hit" or outcome.status not in ("ok", "partial"):
+            return outcome
+        if outcome.document_id is None:
+            raise RuntimeError(f"no document for {outcome.file}")
+        with conn.transaction():
+            detection = calls.record_detection(conn, outcome.document_id)
+        row = conn.execute(
+            "select doc_type, text_state from sherlock.documents where document_id = %s",
+            [outcome.document_id],
+        ).fetchone()
+        doc_type, text_state = row if row is not None else ("", "")
+        return replace(outcome, doc_type=doc_type, text_state=text_state, **best_match(detection))
+
+    def _judge_left_over(
+        self, conn: psycopg.Connection, started: object, progress: Progress
+    ) -> int:
+        """Judge documents that an interrupted run stored and did not come to judge."""
+        left = conn.execute(
+            "select d.document_id from sherlock.documents as d"
+            " where d.collection_id = sherlock.collection_id(%s)"
+            " and d.status in ('ok', 'partial') and d.text_state is not null"
+            " and d.indexed_at < %s and not exists ("
+            "  select from sherlock.detections as v where v.document_id = d.document_id)"
+            " order by d.document_id",
+            [self._options.collection, started],
+        ).fetchall()
+        if left:
+            progress.stage("judging what an interrupted run left", len(left))
+        for (document_id,) in left:
+            with conn.transaction():
+                calls.record_detection(conn, document_id)
+            progress.step()
+        return len(left)
+
+    def _abandon(self, pool: ThreadPoolExecutor) -> None:
+        self._stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        self._extractor.close()
+
+    @contextlib.contextmanager
+    def _cleanup(self, conn: psycopg.Connection) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            for connection in self._connections:
+                connection.close()
+            with contextlib.suppress(psycopg.OperationalError):
+                # Without the database the claims lapse by themselves.
+                calls.release_claims(conn, self._worker)
+
+    @contextlib.contextmanager
+    def _claims_renewed(self) -> Iterator[None]:
+        is_over = threading.Event()
+
+        def renew() -> None:
+            while not is_over.wait(_RENEW_SECONDS):
+                with (
+                    contextlib.suppress(psycopg.OperationalError, SherlockError),
+                    connect(self._conninfo, autocommit=True) as conn,
+                ):
+                    calls.renew_claims(conn, self._worker, _LEASE)
+
+        thread = threading.Thread(target=renew, name="renew-claims", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+    def _thread_connection(self) -> psycopg.Connection:
+        conn: psycopg.Connection | None = getattr(self._local, "conn", None)
+        if conn is None or conn.closed:
+            conn = self._local.conn = connect(self._conninfo, autocommit=True)
+            self._connections.append(conn)
+        return conn
+
+
+def _now(conn: psycopg.Connection) -> object:
+    row = conn.execute("select clock_timestamp()").fetchone()
+    if row is None:
+        raise RuntimeError("no clock")
+    return row[0]

@@ -1,0 +1,93 @@
+"""Verdicts on files without storing anything: `match` and `load --dry-run`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+
+from sherlock_pg.db import calls
+from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
+from sherlock_pg.load.outcome import Outcome, best_match, from_gate
+from sherlock_pg.load.reading import DocumentReader
+from sherlock_pg.load.walk import storable
+
+
+class Preview:
+    """Judges files against a collection; writes nothing.
+
+    Args:
+        conn: a connection to a database with the current schema.
+        reader: reads one file.
+        collection: name of an existing collection.
+        doc_type: type of the files, or auto.
+    """
+
+    def __init__(
+        self, conn: psycopg.Connection, reader: DocumentReader, collection: str, doc_type: str
+    ) -> None:
+        calls.collection_id(conn, collection)
+        self._conn = conn
+        self._reader = reader
+        self._collection = collection
+        self._doc_type = doc_type
+        self._seen: dict[Fingerprint, Outcome] = {}
+
+    def judge(self, path: Path, *, limit: int | None = None) -> Outcome:
+        """Return what loading the file would say: gate, then extraction, NER and detection."""
+        shown = storable(path)
+        try:
+            found = fingerprint(path)
+        except UnreadableFile as error:
+            return Outcome(
+                file=shown,
+                status="failed",
+                gate="new",
+                reason=str(error.reason),
+                detail=error.detail,
+            )
+        if (earlier := self._seen.get(found)) is not None:
+            return (
+                replace(
+                    earlier,
+                    file=shown,
+                    gate="hit",
+                    confidence="EXACT",
+                    action="REJECT",
+                    score=1.0,
+                    best_match_id=earlier.document_id,
+                    best_match=Path(earlier.file).name,
+                    candidates=(),
+                )
+                if earlier.status != "failed"
+                else replace(earlier, file=shown, gate="hit")
+            )
+        hit = calls.find_exact(self._conn, found.sha256, found.size_bytes, self._collection)
+        if hit is not None and hit.status != "failed":
+            return from_gate(shown, hit)
+        outcome = self._read(path, shown, found, limit)
+        self._seen[found] = outcome
+        return outcome
+
+    def _read(self, path: Path, shown: str, found: Fingerprint, limit: int | None) -> Outcome:
+        reading = self._reader.read(path, found)
+        outcome = Outcome(
+            file=shown,
+            status=reading.status,
+            gate="new",
+            reason=reading.reason or "",
+            detail=reading.reason_detail or "",
+            flags=tuple(reading.flags),
+        )
+        if reading.content is None:
+            return outcome
+        detection = calls.detect_text(
+            self._conn,
+            reading.content,
+            reading.entities,
+            collection=self._collection,
+            doc_type=self._doc_type,
+            limit=limit,
+        )
+        return replace(outcome, **best_match(detection))

@@ -1,0 +1,137 @@
+"""One file read: its text by extraction, its entities by NER, as the database takes them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sherlock_pg.ingest.model import Extraction, Status
+from sherlock_pg.ingest.pool import Extractor
+from sherlock_pg.ingest.reasons import Reason
+from sherlock_pg.load.fingerprint import Fingerprint
+from sherlock_pg.ner.pipeline import PartyExtractor
+from sherlock_pg.ner.roles import Entity
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of one file; the values of `sherlock.finish_document`."""
+
+    status: str
+    content: str | None
+    entities: list[dict[str, Any]]
+    media_type: str | None
+    reason: str | None
+    reason_detail: str | None
+    flags: list[str]
+    pages: list[dict[str, Any]]
+    processing: dict[str, Any] = field(default_factory=dict)
+
+
+class DocumentReader:
+    """Reads files; safe to use from several threads.
+
+    Args:
+        extractor: the pool of extraction processes.
+        parties: the NER pipeline.
+    """
+
+    def __init__(self, extractor: Extractor, parties: PartyExtractor) -> None:
+        self._extractor = extractor
+        self._parties = parties
+        # Rules and model hold the interpreter anyway; loading the model twice would cost seconds.
+        self._parties_lock = threading.Lock()
+
+    def read(self, path: Path, expected: Fingerprint) -> Reading:
+        """Read a file whose bytes have been fingerprinted; never raises for a bad document.
+
+        Raises:
+            EnvironmentFault: tesseract, a language or a model is missing.
+        """
+        extraction = self._extractor.extract(path)
+        if extraction.sha256 and bytes.fromhex(extraction.sha256) != expected.sha256:
+            return _failed(
+                extraction, Reason.CHANGED_WHILE_READ, "the file changed after it was hashed"
+            )
+        if extraction.status is Status.FAILED:
+            return _failed(extraction, extraction.reason or Reason.CRASHED, extraction.detail)
+        started = time.perf_counter()
+        flags = [str(flag) for flag in extraction.flags]
+        entities: list[Entity] = []
+        try:
+            with self._parties_lock:
+                entities = self._parties.extract(extraction.text)
+        except (ValueError, RuntimeError, RecursionError, MemoryError) as error:
+            # The text is good without its entities; the flag says that they are missing.
+            log.warning("%s: party extraction failed: %r", path, error)
+            flags.append("ner_failed")
+        return Reading(
+            status=str(extraction.status),
+            content=extraction.text,
+            entities=[entity_row(entity) for entity in entities],
+            media_type=extraction.media_type or None,
+            reason=None,
+            reason_detail=extraction.detail or None,
+            flags=flags,
+            pages=_pages(extraction),
+            processing={
+                **_processing(extraction),
+                "ner_seconds": round(time.perf_counter() - started, 4),
+                "ner_versions": self._parties.versions,
+            },
+        )
+
+
+def entity_row(entity: Entity) -> dict[str, Any]:
+    """Return an entity as `sherlock.store_entities` takes it."""
+    return {
+        "role": str(entity.role),
+        "value": entity.value,
+        "id_type": str(entity.id_type) if entity.id_type else None,
+        "owner": str(entity.owner) if entity.owner else None,
+        "source": str(entity.source),
+        "score": entity.score,
+        "start": entity.start,
+        "end": entity.end,
+        "is_comparable": not (entity.is_anonymised or entity.is_institutional),
+    }
+
+
+def _failed(extraction: Extraction, reason: Reason, detail: str) -> Reading:
+    return Reading(
+        status="failed",
+        content=None,
+        entities=[],
+        media_type=extraction.media_type or None,
+        reason=str(reason),
+        reason_detail=detail or None,
+        flags=[str(flag) for flag in extraction.flags],
+        pages=_pages(extraction),
+        processing=_processing(extraction),
+    )
+
+
+def _pages(extraction: Extraction) -> list[dict[str, Any]]:
+    return [
+        {
+            "number": page.number,
+            "method": str(page.method),
+            "char_count": page.char_count,
+            "quality": page.quality,
+        }
+        for page in extraction.pages
+    ]
+
+
+def _processing(extraction: Extraction) -> dict[str, Any]:
+    return {
+        "extract_seconds": round(extraction.seconds, 4),
+        "extract_cpu_seconds": round(extraction.cpu_seconds, 4),
+        "engine_versions": extraction.engine_versions,
+    }
