@@ -1,0 +1,133 @@
+"""Mail addresses and whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sherlock_pg.ner.folding import View
+from sherlock_pg.ner.lexicon import DEFENDANT, PLAINTIFF, is_person
+from sherlock_pg.ner.owners import NameIndex
+from sherlock_pg.ner.roles import Entity, Role, Source
+
+_TOP_DOMAINS = r"(?:COM|CO|ORG|NET|EDU|GOV|GOB|ES|MIL|INFO|EXAMPLE|LEGAL|ABOGADO)"
+_ADDRESS = re.compile(
+    r"(?<![A-Z0-9._%+\-])(?P<local>[A-Z0-9][A-Z0-9._%+\-]{0,63})\s?@\s?"
+    rf"(?P<domain>[A-Z0-9\-]{{1,63}}(?:(?:\.|\s?\.\s?(?={_TOP_DOMAINS}(?![A-Z0-9])))[A-Z0-9\-]{{1,63}}){{1,6}})"
+)
+_INSTITUTIONAL_BOX = re.compile(
+    r"NOTIFIC|TUTELAS?|JURIDIC|ATENCION|CONTACTO|SERVICIO|PQR|DEFENSAJUD|PROCESOSJUD|BUZON|CORRESPONDENCIA"
+    r"|SECRETARIA|INFO(?![A-Z])|ASUNTOSLEGALES|REQUERIMIENTOS|VENTANILLA|GESTION|DESPACHO|ALCALDIA|J\d{2}"
+)
+_COURT_DOMAIN = re.compile(
+    r"(?:[A-Z0-9\-]{1,40}\.)?(?:RAMAJUDICIAL|CORTECONSTITUCIONAL|CONSEJODEESTADO|CORTESUPREMA)\."
+)
+_STATE_DOMAIN = re.compile(r"\.(?:GOV|MIL|GOB)(?:\.|$)")
+_CUE = re.compile(
+    rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF}|(?:LA\s+)?PARTE\s+ACTORA|AGENTE\s+OFICIOS[OA])|(?P<defendant>{DEFENDANT}|VINCULAD[OA]S?|ENTIDAD(?:ES)?)"
+    r"|(?P<lawyer>APODERAD[OA]S?|ABOGAD[OA]S?|(?:LA|EL)\s+SUSCRIT[OA](?:\s+(?:APODERAD[OA]|ABOGAD[OA]))?|DEFENSORA?|MI\s+OFICINA)|(?P<court>JUZGADO|DESPACHO|TRIBUNAL|SECRETARIA\s+DEL\s+JUZGADO)"
+    r"|(?P<speaker>(?:YO\s+)?RECIB(?:O|IRE|IREMOS)|MI\s+CORREO|MIS\s+CORREOS|MI\s+EMAIL|MI\s+MAIL|MI\s+DIRECCION))(?![A-Z])"
+)
+_ACTS_FOR = re.compile(
+    r"(?<![A-Z])(?:APODERAD[OA]\s+(?:JUDICIAL|ESPECIAL|GENERAL|DE\s|DEL\s)|T\.\s?P\.|TARJETA\s+PROFESIONAL|DEFENSORA?\s+DE\s+CONFIANZA)"
+)
+_CONTEXT_LINES = 2
+_CONTEXT_CHARACTERS = 200
+
+
+def find_mails(view: View, parties: Sequence[Entity]) -> list[Entity]:
+    """Find mail addresses, each once, with the party they seem to belong to."""
+    index = NameIndex(view, parties)
+    by_lawyer = _ACTS_FOR.search(view.folded) is not None
+    found: dict[str, Entity] = {}
+    for match in _ADDRESS.finditer(view.plain):
+        start, end = match.span()
+        while end > start and view.plain[end - 1] in ".-":
+            end -= 1
+        address = re.sub(r"\s", "", view.plain[start:end])
+        local, _, domain = address.partition("@")
+        is_court = _COURT_DOMAIN.match(domain) is not None
+        owner = None if is_court else _owner(view, index, match, local, domain, by_lawyer)
+        institutional = is_court or _is_institutional(local, domain)
+        entity = Entity(
+            Role.CORREO,
+            address.lower(),
+            start,
+            end,
+            Source.PATTERN,
+            0.9 if owner else 0.6,
+            owner=owner,
+            is_institutional=institutional,
+        )
+        known = found.get(entity.value)
+        if known is None or (known.owner is None and owner is not None):
+            found[entity.value] = entity
+    return list(found.values())
+
+
+def _is_institutional(local: str, domain: str) -> bool:
+    return _STATE_DOMAIN.search(domain) is not None or _INSTITUTIONAL_BOX.match(local) is not None
+
+
+def _owner(
+    view: View,
+    index: NameIndex,
+    match: re.Match[str],
+    local: str,
+    domain: str,
+    by_lawyer: bool,
+) -> Role | None:
+    """Decide by the words before the address, then by its own words, then by what is usual."""
+    cue, is_near = _cue_before(view, match.start())
+    if cue is not None and is_near:
+        return cue if isinstance(cue, Role) else None
+    own_words = _by_own_words(index, local, domain)
+    if own_words is not None:
+        return own_words
+    mention = index.nearest_before(match.start(), 160)
+    if mention is not None and "\n\n" not in view.folded[mention[0] : match.start()]:
+        return mention[1]
+    if cue is not None:
+        return cue if isinstance(cue, Role) else None
+    plaintiffs = [entity for entity in index.parties if entity.role is Role.DEMANDANTE]
+    if _is_institutional(local, domain):
+        if plaintiffs and all(not is_person(View(entity.value).folded) for entity in plaintiffs):
+            return None if _STATE_DOMAIN.search(domain) else Role.DEMANDANTE
+        return Role.DEMANDADO
+    if not plaintiffs or by_lawyer:
+        return None
+    return Role.DEMANDANTE
+
+
+def _by_own_words(index: NameIndex, local: str, domain: str) -> Role | None:
+    site = domain.split(".")[0]
+    if len(site) >= 4:
+        for role in (Role.DEMANDADO, Role.DEMANDANTE):
+            if any(
+                site in name or (len(name) >= 4 and name in site)
+                for name in index.compact_names(role)
+            ):
+                return role
+    letters = re.sub(r"[^A-Z]", "", local)
+    if any(word in letters for word in index.plaintiff_words()):
+        return Role.DEMANDANTE
+    if any(word in letters for word in index.defendant_words()):
+        return Role.DEMANDADO
+    return None
+
+
+def _cue_before(view: View, start: int) -> tuple[Role | str | None, bool]:
+    """Give the last cue before an address, and whether it stands on the same line."""
+    window_start = max(0, start - _CONTEXT_CHARACTERS)
+    lines = view.folded[window_start:start].rsplit("\n", _CONTEXT_LINES)
+    for distance, line in enumerate(reversed(lines)):
+        cues = list(_CUE.finditer(line))
+        if not cues:
+            continue
+        last = cues[-1]
+        if last["plaintiff"] or last["speaker"]:
+            return Role.DEMANDANTE, distance == 0
+        if last["defendant"]:
+            return Role.DEMANDADO, distance == 0
+        return last.lastgroup, distance == 0
+    return None, False

@@ -1,0 +1,150 @@
+"""Plaintiffs in the first person: 'X, mayor de edad, identificado con …, interpongo …'."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sherlock_pg.ner.cleaning import Span, is_institution, is_name, trim
+from sherlock_pg.ner.folding import View
+from sherlock_pg.ner.lexicon import GIVEN_NAMES, is_person
+from sherlock_pg.ner.split import split_parties
+
+_INTRODUCTION = re.compile(
+    r"(?<![A-Z])(?:MAYOR(?:ES)?\s+(?:DE\s+EDAD|Y\s+VECIN)|(?:LEGALMENTE\s+|DEBIDAMENTE\s+)?IDENTIFICAD[OA@]S?|IDENTIFICAD|IDENTIFICO|ME\s+IDENTIFICO|CIUDADAN[OA]S?\s"
+    r"|(?:CON|DE|TENGO|PORTADOR[A]?\s+DE\s+LA|TITULAR\s+DE\s+LA)\s+(?:C\.?\s?C(?![A-Z])|CEDULA|DOCUMENTO\s+DE\s+IDENT|NUMERO\s+DE\s+CEDULA|CC(?![A-Z]))"
+    r"|CEDULAD[OA]|C\.\s?C\.|CC(?![A-Z])|COLOMBIAN[OA]S?\s?,|VECIN[OA]S?\s|ABOGAD[OA]S?(?![A-Z])|DOMICILIAD[OA]|PRIVAD[OA]\s+DE\s+LA|EN\s+MI\s+(?:CALIDAD|CONDICION|PROPIO)|EN\s+(?:CALIDAD|NOMBRE)|OBRANDO|ACTUANDO"
+    r"|COMPAREZCO|ACUDO|ME\s+DIRIJO|ME\s+PERMITO|INTERPONGO|INSTAURO|PROMUEVO|PRESENTO|FORMULO|SOLICITO|VENGO|MANIFIESTO|POR\s+MEDIO|MEDIANTE|A\s+TRAVES|RESIDENTE\s|NACIONAL\s+VENEZ|HABITANTE|PENSIONAD[OA]\s|RECLUID[OA]|PERSONER[OA]\s|VIVO\s)"
+)
+_SENTENCE_BREAK = re.compile(r"[\n:;]|\.\s")
+_SELF_NAMED = re.compile(
+    r"(?<![A-Z])(?:YO|NOSOTR[OA]S|(?:EL|LA|LOS|LAS)\s+SUSCRIT[OA]S?|QUIEN\s+SUSCRIBE|ME\s+LLAMO|MI\s+NOMBRE\s+ES|SOY|LOS\s+ABAJO\s+FIRMANTES|(?:ANTE\s+(?:USTED|SU\s+DESPACHO)\s+)?(?:COMPARECE|ACUDE|CONCURRE))"
+    r"[\s,:]+(?P<plaintiff>[A-Z][^\n;:0-9]{5,160})"
+)
+_FIRST_PERSON = re.compile(
+    r"(?<![A-Z])(?:(?:ME|NOS)\s+(?:PERMIT|DIRIJ|DIRIG|IDENTIF|PRESENT)|INTERPONGO|INTERPONEMOS|INSTAURO|INSTAURAMOS|PROMUEVO|PROMOVEMOS|FORMULO|FORMULAMOS|PRESENTO"
+    r"|PRESENTAMOS|MANIFIEST[OA]|MANIFESTAMOS|ACUDO|ACUDIMOS|SOLICITO|SOLICITAMOS|ANTE\s+(?:USTED|SU\s+(?:DESPACHO|SENORIA)|EL\s+DESPACHO)|NOMBRE\s+PROPIO|CAUSA\s+PROPIA|INVOCO|DEMANDO|DEMANDAMOS"
+    r"|COMPAREZCO|COMPARECE|VENGO|VENIMOS|PIDO|PEDIMOS|MI\s|MIS\s|NUESTR[OA]S?\s|ENTUTELO|PONGO|PROMUEVE|INSTAURA|INTERPONE|ACUDE|CONCURRO|IMPETRO|ELEVO)"
+)
+_LAWYER = re.compile(
+    r"(?<![A-Z])(?:APODERAD[OA]S?(?:\s+(?:JUDICIAL(?:ES)?|ESPECIAL|GENERAL|PRINCIPAL|DE\s+CONFIANZA|SUPLENTE|SUSTITUT[OA]|LEGAL))*|(?:MANDATARI[OA]|VOCER[OA])(?:\s+JUDICIAL)?|DEFENSORA?(?:\s+(?:DE\s+CONFIANZA|PUBLIC[OA]|CONTRACTUAL|TECNIC[OA]))?"
+    r"|REPRESENTANTE\s+(?:LEGAL|JUDICIAL)(?:\s+(?:SUPLENTE|PRINCIPAL))?|GERENTE(?:\s+(?:GENERAL|Y\s+REPRESENTANTE\s+LEGAL))?|EN\s+(?:NOMBRE\s+Y\s+)?REPRESENTACION)\s+"
+    r"(?:DEL\s+|DE\s+|DE\s+LA\s+)(?P<principal>[^\n;]{4,160})"
+)
+_OWN_CAUSE = re.compile(
+    r"(?<![A-Z])(?:EN\s+(?:MI\s+)?(?:NOMBRE\s+PROPIO|PROPIO\s+NOMBRE|CAUSA\s+PROPIA)|A\s+NOMBRE\s+PROPIO|EN\s+MI\s+PROPIO)"
+)
+_ACTS_FOR = re.compile(
+    r"(?<![A-Z])(?:APODERAD[OA]S?\s|DEFENSORA?\s+(?:DE|PUBLIC|CONTR|TECN)|MANDATARI[OA])"
+)
+_THIRD_PERSON = re.compile(
+    r"(?:EL|LA|LOS|LAS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|DOCTORA?|ACCIONAD|MENOR)"
+)
+_RELATED = re.compile(
+    r"(?<![A-Z])(?:HIJ[OA]S?|MENOR(?:ES)?|ESPOS[OA]|COMPANER[OA]|MADRE|PADRE|HERMAN[OA]|ABUEL[OA]|REPRESENTAD[OA]|APODERAD[OA]|GERENTE|AGENTE|FAVOR|CONTRA|REPRESENTACION|REPRESENTANTE|SOBRIN[OA]|NIET[OA])(?![A-Z])"
+)
+_CO_PLAINTIFF = re.compile(
+    r"(?:,|,?\s+Y)\s+(?P<plaintiff>[A-Z][A-Z' \-]{5,70}?)\s*,?\s+(?:MAYOR|TAMBIEN|IDENTIFICAD|CON\s+C|CEDULAD|C\.\s?C|CC(?![A-Z]))"
+)
+_SIGNATURE = re.compile(
+    r"(?:ATENTAMENTE|CORDIALMENTE|RESPETUOSAMENTE|DEL\s+SENOR\s+JUEZ|DE\s+USTED(?:ES)?|ATTE|FIRMA|GRACIAS|CON\s+RESPETO)[^\n]{0,40}[,.:]?[ \t]*\n\s{0,80}(?:[_\-]{3,60}\s{1,20})?(?:\(?F(?:D?O|IRMADO|DA)\.?\)?:?[ \t]*)?(?P<plaintiff>[A-Z][^\n:;0-9]{5,80})(?=\n|$|\s+C\.?C)"
+)
+_SENTENCE_LIMIT = 700
+
+
+def speakers(view: View) -> Iterator[Span]:
+    """Give raw values of plaintiffs from sentences in which they introduce themselves."""
+    flow = view.flow
+    checked: set[int] = set()
+    for match in _INTRODUCTION.finditer(flow):
+        start = _sentence_start(flow, match.start())
+        if start in checked:
+            continue
+        checked.add(start)
+        yield from _introduced(view, start, match.start())
+    for match in _SELF_NAMED.finditer(flow):
+        cue = _INTRODUCTION.search(flow, *match.span("plaintiff"))
+        start = match.start("plaintiff")
+        end = cue.start() if cue else match.end()
+        if start not in checked and _is_someone(view, (start, end)):
+            yield from _for_whom(view, (start, end))
+
+
+def signers(view: View) -> Iterator[Span]:
+    """Give raw values of plaintiffs from the signature, good where nothing else names one."""
+    if _ACTS_FOR.search(view.folded):
+        return
+    for match in _SIGNATURE.finditer(view.folded):
+        span = match.span("plaintiff")
+        if _is_someone(view, span) and is_person(_trimmed(view, span) or ""):
+            yield span
+
+
+def principals(view: View) -> Iterator[Span]:
+    """Give raw values of those for whom a lawyer or an officer of a company acts."""
+    for match in _LAWYER.finditer(view.flow):
+        yield match.span("principal")
+
+
+def _sentence_start(flow: str, offset: int) -> int:
+    breaks = list(_SENTENCE_BREAK.finditer(flow, max(0, offset - 220), offset))
+    return breaks[-1].end() if breaks else max(0, offset - 220)
+
+
+def _introduced(view: View, start: int, end: int) -> Iterator[Span]:
+    flow = view.flow
+    while start < end and flow[start] in ' \t,.-*"(':
+        start += 1
+    if start >= end or _THIRD_PERSON.match(flow, start) or not _is_someone(view, (start, end)):
+        return
+    if not _FIRST_PERSON.search(flow, end, end + _SENTENCE_LIMIT):
+        return
+    yield from _for_whom(view, (start, end))
+
+
+def _for_whom(view: View, speaker: Span) -> Iterator[Span]:
+    """Give the speaker, or the one for whom the speaker acts as a lawyer or officer."""
+    flow = view.flow
+    limit = speaker[1] + _SENTENCE_LIMIT
+    own_cause = _OWN_CAUSE.search(flow, speaker[1], limit)
+    acting = None if own_cause else _LAWYER.search(flow, speaker[1], limit)
+    if acting:
+        principal = acting.span("principal")
+        company = _trimmed(view, principal)
+        lawyer = _ACTS_FOR.match(flow, acting.start()) is not None
+        if company and (lawyer or is_institution(company)):
+            yield principal
+            return
+        if lawyer:
+            return
+    yield speaker
+    rest = flow[speaker[1] : limit].split("\n")[0]
+    for other in _CO_PLAINTIFF.finditer(rest):
+        if _RELATED.search(rest, 0, other.start()):
+            break
+        span = (speaker[1] + other.start("plaintiff"), speaker[1] + other.end("plaintiff"))
+        if is_person(view.folded[slice(*span)]):
+            yield span
+
+
+def _trimmed(view: View, span: Span) -> str | None:
+    pieces = split_parties(view.folded, *span)
+    trimmed = trim(view.folded, *pieces[0]) if pieces else None
+    if trimmed is None or not is_name(view.folded[slice(*trimmed)]):
+        return None
+    return view.folded[slice(*trimmed)]
+
+
+def _is_someone(view: View, span: Span) -> bool:
+    """Tell whether a raw value begins with the name of a person or of a company."""
+    pieces = split_parties(view.folded, *span)
+    trimmed = trim(view.folded, *pieces[0]) if pieces else None
+    if trimmed is None:
+        return False
+    name = view.folded[slice(*trimmed)]
+    if trimmed[0] - span[0] > 40 or not is_name(name):
+        return False
+    capitalised = view.text[trimmed[0]].isupper()
+    if is_person(name):
+        return capitalised or name.split()[0] in GIVEN_NAMES
+    return capitalised and is_institution(name) and view.text[slice(*trimmed)].isupper()
