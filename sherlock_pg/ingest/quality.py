@@ -1,0 +1,107 @@
+"""Does a text look like words? And the clean-up that makes it fit for storage."""
+
+from __future__ import annotations
+
+import re
+
+GOOD_QUALITY = 0.6
+"""Below this a text layer is junk, and OCR output is flagged."""
+
+MIN_JUDGED_CHARS = 40
+"""Visible characters below which a text is too short to be judged."""
+
+_SAMPLE_CHARS = 20_000
+_WORD_SHARE_OF_PROSE = 0.62
+_MAX_BROKEN_SHARE = 0.03
+_MAX_BROKEN_SHARE_IF_SHORT = 0.2
+_BROKEN_QUALITY = 0.1
+_UNJUDGED_RANK = 0.5
+
+# U+0002 and U+FFFE are not among them: pdfium writes them for a hyphen at the end of a line.
+_UNMAPPED_CHARS = (
+    "\x00\x01\x03-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ue000-\uf8ff\ufffd\uffff"
+    "\U000f0000-\U0010ffff"
+)
+_UNMAPPED = re.compile(f"[{_UNMAPPED_CHARS}]")
+_NOT_STORABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\uffff]")
+_OTHER_SCRIPTS = re.compile("[\u0370-\u1dff\u2c00-\ud7ff]+")
+_NUMBER_OR_LEADER = re.compile(r"[\d.,:;/$%()°ºª_\-–—·•…]+")
+_VOWEL = "aeiouáéíóúüàèìòùâêîôûäöãõ"
+_WORD = re.compile(
+    rf"(?=.*[{_VOWEL}y])(?!.*[^{_VOWEL}y]{{4}})(?!.*[{_VOWEL}]{{4}}).{{4,}}", re.DOTALL
+)
+_PUNCTUATION = ".,;:()[]“”\"'¿?¡!-–—«»"
+_LINE_END_HYPHEN = re.compile("[\x02\ufffe][ \t]*(?:\r\n?|\n)?[ \t]*")
+_TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n|\Z)")
+_BLANK_LINES = re.compile(r"\n{4,}")
+
+
+def text_quality(text: str) -> float | None:
+    """Measure which share of a text looks like words, scaled so that prose is near 1.
+
+    Word-like is a run of at least four letters in consistent case that has a vowel and no
+    sequence of four vowels or four consonants. Stop words were tried and fail both ways: garbage
+    of a page scanned sideways is full of `de` and `la`, and foreign prose has none. Numbers and
+    dot leaders are neutral, other scripts are taken as words. Characters without a font mapping
+    inside words sink the value (as bullets before words they are common and harmless).
+
+    Returns:
+        A value between 0 and 1, or None for a text too short to be judged.
+    """
+    tokens = text[:_SAMPLE_CHARS].split()
+    visible = sum(map(len, tokens))
+    if not visible:
+        return None
+    judged = word_chars = broken_chars = 0
+    for token in tokens:
+        word = token.strip(_PUNCTUATION)
+        if word.isalpha():
+            is_word = (word.islower() or word.isupper() or word.istitle()) and _WORD.fullmatch(
+                word.lower()
+            )
+            if is_word or _OTHER_SCRIPTS.fullmatch(word):
+                word_chars += len(word)
+        elif _NUMBER_OR_LEADER.fullmatch(token):
+            continue
+        elif _UNMAPPED.search(word) and (len(word) > 1 or visible < MIN_JUDGED_CHARS):
+            broken_chars += len(word)
+        judged += len(token)
+    is_short = judged < MIN_JUDGED_CHARS
+    if broken_chars > visible * (_MAX_BROKEN_SHARE_IF_SHORT if is_short else _MAX_BROKEN_SHARE):
+        return _BROKEN_QUALITY
+    if is_short:
+        return None
+    return round(min(1.0, word_chars / judged / _WORD_SHARE_OF_PROSE), 3)
+
+
+def is_better(text: str, quality: float | None, than_text: str, than_quality: float | None) -> bool:
+    """Say whether one reading of a page is to be preferred over another of it.
+
+    The quality decides; a text too short to be judged counts as neither good nor bad, and among
+    equals the longer one wins.
+    """
+
+    def rank(text: str, quality: float | None) -> tuple[float, int]:
+        length = visible_length(text)
+        return (_UNJUDGED_RANK if quality is None else quality) if length else 0.0, length
+
+    return rank(text, quality) > rank(than_text, than_quality)
+
+
+def visible_length(text: str) -> int:
+    """Count the characters that are not white space."""
+    return sum(map(len, text.split()))
+
+
+def clean_text(text: str) -> str:
+    r"""Make extracted text fit for storage without changing what it says.
+
+    Words broken by pdfium's line-end hyphens (U+0002, U+FFFE) are joined, line ends become `\n`,
+    characters that PostgreSQL or UTF-8 refuse and other control characters go, blank line runs
+    are limited, and white space around the whole is cut.
+    """
+    text = _LINE_END_HYPHEN.sub("", text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
+    text = _NOT_STORABLE.sub("", text)
+    text = _TRAILING_BLANKS.sub("", text)
+    return _BLANK_LINES.sub("\n\n\n", text).strip()
