@@ -150,8 +150,13 @@ def ensure_extensions(conn: psycopg.Connection) -> list[str]:
             continue
         try:
             with conn.transaction():
+                # Without a schema it would go into the first of the search path, which for a role
+                # named sherlock is our own.
                 conn.execute(
-                    sql.SQL("create extension if not exists {}").format(sql.Identifier(name))
+                    sql.SQL("create extension if not exists {} {}").format(
+                        sql.Identifier(name),
+                        sql.SQL("schema public" if _has_public(conn) else ""),
+                    )
                 )
         except (
             psycopg.errors.InsufficientPrivilege,
@@ -175,6 +180,11 @@ def ensure_extensions(conn: psycopg.Connection) -> list[str]:
                 hint="install a newer pgvector on the server, then: alter extension vector update",
             )
     return sorted({schema for _, _, schema in rows})
+
+
+def _has_public(conn: psycopg.Connection) -> bool:
+    row = conn.execute("select to_regnamespace('public') is not null").fetchone()
+    return row is not None and bool(row[0])
 
 
 def parse_version(version: str) -> tuple[int, ...]:
@@ -230,7 +240,7 @@ def _apply_sql(conn: psycopg.Connection, on_file: Callable[[Path], None] | None)
             # Without parameters psycopg sends the file as it is: many statements, % and : intact.
             conn.cursor().execute(path.read_bytes())
         except psycopg.Error as error:
-            error.add_note(f"in {path.relative_to(paths.sql_dir().parent)}")
+            error.add_note(f"in {path.parent.name}/{path.name}")
             raise
 
 

