@@ -1,0 +1,292 @@
+"""Level 2 in Python: fitting a TF-IDF vocabulary, and the same vectors in bulk as SQL computes.
+
+All texts here are *canonical* (`sherlock_pg.vectorize.canonical.canonical_text`): tokens separated
+by single spaces. Terms are the tokens of at least two bytes and, where the n-gram range asks for
+it, pairs of adjacent such tokens. `sherlock.tfidf_vector` is the reference; `Vocabulary.transform`
+gives the same vectors without a round trip per document.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from pgvector import Bit, SparseVector
+from pgvector.psycopg import register_vector
+
+from sherlock_pg.db.tables import MAX_FEATURES, PROJECTION_BITS
+from sherlock_pg.errors import SherlockError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+class EmptyVocabulary(SherlockError):
+    """No text has a term, so there is nothing to fit; level 2 stays absent."""
+
+    def __init__(self, document_count: int) -> None:
+        super().__init__(
+            f"no TF-IDF vocabulary: none of the {document_count} texts has a word of two "
+            "letters or more",
+            hint="add documents with text, then fit again; detection works without this level",
+        )
+        self.document_count = document_count
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The terms of a fitted model and their weights; a term's position is its feature.
+
+    Attributes:
+        terms: the terms in code point order; the term at position i is feature i + 1 in SQL.
+        idf: inverse document frequency of each term, smoothed as scikit-learn does by default.
+        ngram_range: shortest and longest n-gram, in tokens.
+        document_count: texts that the vocabulary was fitted on.
+    """
+
+    terms: tuple[str, ...]
+    idf: NDArray[np.float64]
+    ngram_range: tuple[int, int]
+    document_count: int
+
+    def transform(self, texts: Iterable[str]) -> csr_matrix:
+        """Return the TF-IDF vectors of canonical texts, one row of length 1 per text.
+
+        A text without a known term gives an empty row. The matrix is float32 with as many columns
+        as the vocabulary has terms, equal to `sherlock.tfidf_vector` within 1e-6.
+        """
+        from scipy.sparse import csr_matrix
+
+        columns = array("i")
+        row_ends = array("q", [0])
+        position_of = self._positions.get
+        analyse = _analyser(self.ngram_range)
+        for text in texts:
+            columns.extend(
+                position for position in map(position_of, analyse(text)) if position is not None
+            )
+            row_ends.append(len(columns))
+        counts = csr_matrix(
+            (
+                np.ones(len(columns)),
+                np.array(columns, dtype=np.int32),
+                np.array(row_ends, dtype=np.int64),
+            ),
+            shape=(len(row_ends) - 1, len(self.terms)),
+        )
+        counts.sum_duplicates()
+        weights = ((1.0 + np.log(counts.data)) * self.idf[counts.indices]).astype(np.float32)
+        row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        squares = np.bincount(
+            row_of, weights=weights.astype(np.float64) ** 2, minlength=counts.shape[0]
+        )
+        counts.data = (weights / np.sqrt(squares)[row_of]).astype(np.float32)
+        return counts
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {term: position for position, term in enumerate(self.terms)}
+
+
+def fit(
+    texts: Iterable[str], *, max_features: int = MAX_FEATURES, ngram_range: tuple[int, int] = (1, 2)
+) -> Vocabulary:
+    """Fit a vocabulary on canonical texts with scikit-learn.
+
+    The result depends on the texts only, never on their order or on the machine: where several
+    terms are equally frequent at the edge of `max_features`, shorter n-grams are kept before
+    longer ones and then the smaller in code point order (scikit-learn leaves that to an unstable
+    sort). So every token of a kept n-gram is in the vocabulary too when n-grams start at 1.
+
+    Args:
+        texts: canonical texts; the caller limits the sample.
+        max_features: terms kept, the most frequent in the whole sample.
+        ngram_range: shortest and longest n-gram, in tokens; the longest is 2.
+
+    Raises:
+        EmptyVocabulary: no text has a term.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+    if not 1 <= max_features <= MAX_FEATURES:
+        raise ValueError(f"max_features must be from 1 to {MAX_FEATURES}, not {max_features}")
+    sample = list(texts)
+    vectorizer = CountVectorizer(analyzer=_analyser(ngram_range))
+    try:
+        counts = vectorizer.fit_transform(sample)
+    except ValueError as error:
+        if "empty vocabulary" not in str(error):
+            raise
+        raise EmptyVocabulary(len(sample)) from error
+    frequencies = np.asarray(counts.sum(axis=0)).ravel()
+    all_terms = vectorizer.get_feature_names_out().tolist()
+    by_rank = sorted(
+        range(len(all_terms)),
+        key=lambda column: (
+            -frequencies[column],
+            all_terms[column].count(" "),
+            all_terms[column],
+        ),
+    )
+    kept = sorted(by_rank[:max_features], key=all_terms.__getitem__)
+    transformer = TfidfTransformer(sublinear_tf=True).fit(counts[:, kept])
+    return Vocabulary(
+        terms=tuple(all_terms[column] for column in kept),
+        idf=np.asarray(transformer.idf_, dtype=np.float64),
+        ngram_range=ngram_range,
+        document_count=len(sample),
+    )
+
+
+def store(conn: psycopg.Connection, collection: str, vocabulary: Vocabulary) -> int:
+    """Store a vocabulary as a new model of a collection (status building); return its id."""
+    ngram_min, ngram_max = vocabulary.ngram_range
+    row = conn.execute(
+        "select sherlock.create_tfidf_model("
+        " p_collection => %(collection)s, p_terms => %(terms)s, p_idf => %(idf)s,"
+        " p_fitted_document_count => %(document_count)s,"
+        " p_ngram_min => %(ngram_min)s, p_ngram_max => %(ngram_max)s)",
+        {
+            "collection": collection,
+            "terms": list(vocabulary.terms),
+            "idf": vocabulary.idf.tolist(),
+            "document_count": vocabulary.document_count,
+            "ngram_min": ngram_min,
+            "ngram_max": ngram_max,
+        },
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def load(conn: psycopg.Connection, model_id: int) -> Vocabulary:
+    """Return the vocabulary of a stored model.
+
+    Raises:
+        SherlockError: no such model.
+    """
+    model = conn.execute(
+        "select m.ngram_min, m.ngram_max, m.fitted_document_count"
+        " from sherlock.tfidf_models as m where m.model_id = %s",
+        [model_id],
+    ).fetchone()
+    if model is None:
+        raise SherlockError(
+            f"there is no TF-IDF model {model_id}",
+            hint="see: select model_id, status from sherlock.tfidf_models",
+            sqlstate="SH030",
+        )
+    features = conn.execute(
+        "select f.term, f.idf from sherlock.tfidf_features as f"
+        " where f.model_id = %s order by f.feature_index",
+        [model_id],
+    ).fetchall()
+    return Vocabulary(
+        terms=tuple(term for term, _ in features),
+        idf=np.array([idf for _, idf in features], dtype=np.float64),
+        ngram_range=(model[0], model[1]),
+        document_count=model[2],
+    )
+
+
+def load_projection(conn: psycopg.Connection) -> csr_matrix:
+    """Return the projection: one row per bit, one column per feature, entries +1 and -1."""
+    from scipy.sparse import csr_matrix
+
+    columns: list[int] = []
+    values: list[float] = []
+    row_ends = [0]
+    for (directions,) in conn.execute(
+        "select p.directions::text from sherlock.tfidf_projection as p order by p.dimension"
+    ):
+        row = SparseVector.from_text(directions)
+        columns.extend(row.indices())
+        values.extend(row.values())
+        row_ends.append(len(columns))
+    return csr_matrix(
+        (np.array(values, dtype=np.float32), columns, row_ends),
+        shape=(PROJECTION_BITS, MAX_FEATURES),
+    )
+
+
+def sign_projection(vectors: csr_matrix, projection: csr_matrix) -> NDArray[np.bool_]:
+    """Return the sign bits of vectors, one row of `PROJECTION_BITS` per vector.
+
+    Equal to `sherlock.sign_projection` except where a product is zero but for rounding. The row
+    of an empty vector is all false; SQL stores null for it.
+    """
+    dots = vectors @ projection[:, : vectors.shape[1]].T
+    return np.asarray(dots.toarray() > 0)
+
+
+def copy_vectors(
+    conn: psycopg.Connection,
+    model_id: int,
+    document_ids: Sequence[int],
+    vectors: csr_matrix,
+    projection: csr_matrix,
+) -> int:
+    """Store vectors and their sign bits by COPY; return how many were new.
+
+    Documents that have a vector of this model already keep it. Registers pgvector's types on the
+    connection.
+    """
+    if len(document_ids) != vectors.shape[0]:
+        raise ValueError(f"{len(document_ids)} document ids for {vectors.shape[0]} vectors")
+    register_vector(conn)
+    with conn.transaction(), conn.cursor() as cursor:
+        cursor.execute(
+            "create temporary table if not exists sherlock_incoming_vectors"
+            " (like sherlock.document_vectors) on commit drop"
+        )
+        cursor.execute("truncate pg_temp.sherlock_incoming_vectors")
+        with cursor.copy(
+            "copy pg_temp.sherlock_incoming_vectors (document_id, model_id, vector, sign_bits)"
+            " from stdin (format binary)"
+        ) as copy:
+            copy.set_types(["int8", "int4", "sparsevec", "bit"])
+            for document_id, vector, bits in vector_rows(document_ids, vectors, projection):
+                copy.write_row((document_id, model_id, vector, bits))
+        cursor.execute(
+            "insert into sherlock.document_vectors (document_id, model_id, vector, sign_bits)"
+            " select i.document_id, i.model_id, i.vector, i.sign_bits"
+            " from pg_temp.sherlock_incoming_vectors as i"
+            " on conflict do nothing"
+        )
+        return cursor.rowcount
+
+
+def vector_rows(
+    document_ids: Sequence[int], vectors: csr_matrix, projection: csr_matrix
+) -> Iterator[tuple[int, SparseVector, Bit | None]]:
+    """Yield each document's vector and sign bits as pgvector's types, ready for COPY."""
+    all_bits = sign_projection(vectors, projection)
+    for number, document_id in enumerate(document_ids):
+        row = slice(vectors.indptr[number], vectors.indptr[number + 1])
+        vector = SparseVector(
+            dict(zip(vectors.indices[row].tolist(), vectors.data[row].tolist(), strict=True)),
+            MAX_FEATURES,
+        )
+        bits = Bit(all_bits[number]) if vector.indices() else None
+        yield document_id, vector, bits
+
+
+def _analyser(ngram_range: tuple[int, int]) -> Callable[[str], Iterator[str]]:
+    """Return the function that gives the terms of a canonical text, repeats included."""
+    ngram_min, ngram_max = ngram_range
+    if not 1 <= ngram_min <= ngram_max <= 2:
+        raise ValueError(f"ngram_range must lie within (1, 2), not {ngram_range}")
+
+    def analyse(text: str) -> Iterator[str]:
+        tokens = [token for token in text.split(" ") if len(token) > 1 or token > "\x7f"]
+        pairs = map(" ".join, zip(tokens, tokens[1:], strict=False)) if ngram_max == 2 else ()
+        return chain(tokens if ngram_min == 1 else (), pairs)
+
+    return analyse
