@@ -70,7 +70,9 @@ class PartiesComponent:
             entities = fill_empty_roles(text, entities, _recognised(doc))
         doc._.parties = entities
         spans = (
-            doc.char_span(entity.start, entity.end, label=entity.role.value, alignment_mode="expand")
+            doc.char_span(
+                entity.start, entity.end, label=entity.role.value, alignment_mode="expand"
+            )
             for entity in entities
         )
         doc.spans["parties"] = SpanGroup(doc, spans=[span for span in spans if span is not None])
@@ -158,7 +160,9 @@ def _plaintiffs(view: View, recognised: list[tuple[str, Span]]) -> Iterator[Span
         if label not in ("PER", "PERSON") or not is_person(folded[start:end]):
             continue
         before = folded[max(0, start - _CUE_REACH) : start]
-        if _IDENTIFIED.match(folded, end) or _FILING_VERB.search(before + "\n" + folded[end : end + _CUE_REACH]):
+        if _IDENTIFIED.match(folded, end) or _FILING_VERB.search(
+            before + "\n" + folded[end : end + _CUE_REACH]
+        ):
             yield start, end
 
 

@@ -63,7 +63,10 @@ def _fold_table() -> dict[int, str]:
 _FOLD = _fold_table()
 _LOOK_ALIKES = str.maketrans({"0": "O", "1": "I", "6": "O", "|": "I", "!": "I"})
 _MIXED_WORD = re.compile(r"[A-Z]{1,30}[0-9|!][A-Z0-9|!]{0,30}|[0-9|!][A-Z]{2}[A-Z0-9|!]{0,30}")
-_CAPITAL_ELL = re.compile(r"(?<=[A-ZÁÉÍÓÚÑ])[l|](?=[A-ZÁÉÍÓÚÑ]|\b)")
+_CAPITAL_ELL = re.compile(
+    r"(?<=[A-ZÁÉÍÓÚÑ])[l|](?=[A-ZÁÉÍÓÚÑ])|(?<=[A-ZÁÉÍÓÚÑ]{2})[l|]\b"
+    r"|(?<![A-Za-zÁÉÍÓÚÑáéíóúñ])l(?=[A-ZÁÉÍÓÚÑ]{2})"
+)
 _CAPITAL_ZERO = re.compile(r"(?<=[A-ZÁÉÍÓÚÑ]{2})0(?=[A-ZÁÉÍÓÚÑ]|\b)")
 _LOWER_ZERO = re.compile(r"(?<=[a-záéíóúñ])0(?=[a-záéíóúñ]|\b)")
 
@@ -95,7 +98,7 @@ def fold_labels(text: str) -> str:
         word = match.group()
         return word if sum(char.isdigit() for char in word) > 2 else word.translate(_LOOK_ALIKES)
 
-    return _LEADING_WORD.sub(_repair_label, _MIXED_WORD.sub(repair, fold(text)))
+    return _LEADING_WORD.sub(_repair_label, _MIXED_WORD.sub(repair, fold(repair_capitals(text))))
 
 
 def _repair_label(match: re.Match[str]) -> str:

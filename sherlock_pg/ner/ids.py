@@ -30,14 +30,14 @@ _KINDS = (
     (IdType.PA, r"PASAPORTE"),
     (
         IdType.CC,
-        r"C(?:EDULAS?|ED\.?)(?!\s+(?:CATASTRAL|PROFESIONAL|REAL|MILITAR))(?:\s+DE\s+C(?:IUDADANIA|IU|\.))?"
-        r"|C\.?\s?C\.?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))|D\.\s?I\.|IDENTIFICAD[OA]S?\s+CON(?:\s+EL)?|IDENTIFICACION|CEDULAD[OA]",
+        r"C(?:EDU[LI1]AS?|ED\.?)(?!\s+(?:CATASTRAL|PROFESIONAL|REAL|MILITAR))(?:\s+DE\s+C(?:IUDADANIA|IU|\.))?"
+        r"|C\.?\s?C[.,]?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))|D\.\s?I\.|IDENTIFICAD[OA]S?\s+CON(?:\s+EL)?|IDENTIFICACION|CEDULAD[OA]",
     ),
 )
 _ID = re.compile(
     r"(?<![A-Z0-9.])(?:"
     + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS)
-    + rf")(?:\s?\(?C\.?C\.?\)?)?(?:\s+DEL?\s+(?:{PLAINTIFF}|{DEFENDANT}))?(?:\s+DE\s+[A-Z]{{4,12}})?{_NUMBER_SIGN}(?:[A-Z]{{1,3}})?{_NUMBER}(?:\s?-\s?(?P<check>\d))?(?!{_DIGIT})"
+    + rf")(?:\s?\(?C\.?C\.?\)?)?(?:\s+DEL?\s+(?:{PLAINTIFF}|{DEFENDANT}))?(?:\s+DE\s+[A-Z]{{4,12}})?{_NUMBER_SIGN}(?:[A-HJKMNP-Z]{{1,3}})?{_NUMBER}(?:\s?-\s?(?P<check>\d))?(?!{_DIGIT})"
 )
 _ONE_MORE = re.compile(rf"\s?(?:,|Y|E)\s(?:{_NUMBER_SIGN})?{_NUMBER}(?!{_DIGIT})")
 _LETTERS_TO_DIGITS = str.maketrans({"O": "0", "I": "1", "L": "1", "|": "1"})

@@ -24,8 +24,13 @@ _ROLE_WORD = re.compile(
     r"(?:[ \t]+(?:PRINCIPAL(?:ES)?|EN\s+TUTELA|INICIAL))?"
     rf"(?:[ \t]*[/\-][ \t]*(?:{PLAINTIFF}|{DEFENDANT})(?![A-Z]))?"
 )
+_NOT_THE_PARTY = re.compile(
+    r"(?<![A-Z])(?:APODERAD[OA]S?|ABOGAD[OA]S?|REPRESENTANTE|CORREO|E-?MAIL|DIRECCION|CEDULA|TELEFONO"
+    r"|NOTIFICACION(?:ES)?|DOMICILIO|PRUEBAS|DEMANDA|RESPUESTA|CONTESTACION|FIRMA)"
+    r"(?:\s+(?:LEGAL|JUDICIAL|ELECTRONIC[OA]))?(?:\s+(?:DEL?|DE\s+LA|LA|EL|PARTE)){0,3}\s+$"
+)
 _PLURAL = re.compile(r"S(?:\W|$)|\((?:S|ES|AS|OS)\)")
-_NUMBERING = r"[ \t]*(?:[*>\-][ \t]*)?(?:\(?(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,4}|[A-H])[.)°\-]{0,2}[ \t]*-?[ \t]*)?"
+_NUMBERING = r"[ \t]*(?:[*>|\-][ \t]*)?(?:\(?(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,4}|[A-H])[.)°\-]{0,2}[ \t]*-?[ \t]*)?"
 _LEAD = re.compile(
     rf"{_NUMBERING}(?:(?:NOMBRES?(?:\s+Y\s+APELLIDOS)?(?:\s+COMPLETOS?)?|DATOS|IDENTIFICACION|INDIVIDUALIZACION|CALIDAD)"
     r"\s+(?:DEL?|DE\s+LA|DE\s+LOS|DE\s+LAS)\s+)?(?:EL\s+|LA\s+|LOS\s+|LAS\s+)?"
@@ -80,6 +85,8 @@ def _value_of(view: View, label: re.Match[str]) -> Span | None:
     separator = _SEPARATOR.match(folded, label.end())
     assert separator is not None
     mark = separator.group().strip()
+    if _NOT_THE_PARTY.search(folded, line_start, label.start()):
+        return None
     if not leads and (":" not in mark or not folded[label.start() - 1] in ' \t|,;./-("'):
         return None
     start = separator.end()
@@ -136,28 +143,31 @@ def _value_below(view: View, label_end: int, label: re.Match[str]) -> Span | Non
     below = 0
     while below < len(lines) and _is_bare_label(folded[slice(*lines[below])]):
         below += 1
-    if below == 0:
-        if not lines or _STOP_LINE.match(folded, *lines[0]):
-            return None
-        start, end = lines[0]
-        field = _NAMED_FIELD.match(folded, start, end)
-        if field:
-            return field.end(), end
-        return start, _wrapped_end(view, start, end, _PLURAL.search(label.group()) is not None)
-    above = 0
-    line_start = folded.rfind("\n", 0, label.start()) + 1
-    while line_start > 0 and above < 8:
+    above = _bare_labels_above(folded, folded.rfind("\n", 0, label.start()) + 1)
+    values = lines[below : below + above + below + 1]
+    if above + below and len(values) == above + below + 1:
+        if not any(_STOP_LINE.match(folded, *line) for line in values):
+            return values[above]
+    if below or not lines or _STOP_LINE.match(folded, *lines[0]):
+        return None
+    start, end = lines[0]
+    field = _NAMED_FIELD.match(folded, start, end)
+    if field:
+        return field.end(), end
+    return start, _wrapped_end(view, start, end, _PLURAL.search(label.group()) is not None)
+
+
+def _bare_labels_above(folded: str, line_start: int) -> int:
+    count = 0
+    while line_start > 0 and count < 8:
         previous_start = folded.rfind("\n", 0, line_start - 1) + 1
         previous = folded[previous_start : line_start - 1]
         if previous.strip():
             if not _is_bare_label(previous):
                 break
-            above += 1
+            count += 1
         line_start = previous_start
-    values = lines[below : below + above + below + 1]
-    if len(values) < above + below + 1 or any(_STOP_LINE.match(folded, *line) for line in values):
-        return None
-    return values[above]
+    return count
 
 
 def _is_bare_label(line: str) -> bool:

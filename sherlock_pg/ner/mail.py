@@ -25,12 +25,13 @@ _COURT_DOMAIN = re.compile(
 _STATE_DOMAIN = re.compile(r"\.(?:GOV|MIL|GOB)(?:\.|$)")
 _CUE = re.compile(
     rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF}|(?:LA\s+)?PARTE\s+ACTORA|AGENTE\s+OFICIOS[OA])|(?P<defendant>{DEFENDANT}|VINCULAD[OA]S?|ENTIDAD(?:ES)?)"
-    r"|(?P<lawyer>APODERAD[OA]S?|ABOGAD[OA]S?|(?:LA|EL)\s+SUSCRIT[OA](?:\s+(?:APODERAD[OA]|ABOGAD[OA]))?|DEFENSORA?|MI\s+OFICINA)|(?P<court>JUZGADO|DESPACHO|TRIBUNAL|SECRETARIA\s+DEL\s+JUZGADO)"
+    rf"|(?P<lawyer>APODERAD[OA]S?(?:\s+(?:JUDICIAL|DE\s+LA|DEL|PARTE)){{0,3}}(?:\s+(?:{PLAINTIFF}|{DEFENDANT}))?|ABOGAD[OA]S?|(?:LA|EL)\s+SUSCRIT[OA](?:\s+(?:APODERAD[OA]|ABOGAD[OA]))?|DEFENSORA?|MI\s+OFICINA)|(?P<court>JUZGADO|DESPACHO|TRIBUNAL|SECRETARIA\s+DEL\s+JUZGADO)"
     r"|(?P<speaker>(?:YO\s+)?RECIB(?:O|IRE|IREMOS)|MI\s+CORREO|MIS\s+CORREOS|MI\s+EMAIL|MI\s+MAIL|MI\s+DIRECCION))(?![A-Z])"
 )
 _ACTS_FOR = re.compile(
     r"(?<![A-Z])(?:APODERAD[OA]\s+(?:JUDICIAL|ESPECIAL|GENERAL|DE\s|DEL\s)|T\.\s?P\.|TARJETA\s+PROFESIONAL|DEFENSORA?\s+DE\s+CONFIANZA)"
 )
+_THE_WRITER = ("LA SUSCRITA", "EL SUSCRITO")
 _CONTEXT_LINES = 2
 _CONTEXT_CHARACTERS = 200
 
@@ -78,7 +79,7 @@ def _owner(
     by_lawyer: bool,
 ) -> Role | None:
     """Decide by the words before the address, then by its own words, then by what is usual."""
-    cue, is_near = _cue_before(view, match.start())
+    cue, is_near = _cue_before(view, match.start(), by_lawyer)
     if cue is not None and is_near:
         return cue if isinstance(cue, Role) else None
     own_words = _by_own_words(index, local, domain)
@@ -116,7 +117,7 @@ def _by_own_words(index: NameIndex, local: str, domain: str) -> Role | None:
     return None
 
 
-def _cue_before(view: View, start: int) -> tuple[Role | str | None, bool]:
+def _cue_before(view: View, start: int, by_lawyer: bool) -> tuple[Role | str | None, bool]:
     """Give the last cue before an address, and whether it stands on the same line."""
     window_start = max(0, start - _CONTEXT_CHARACTERS)
     lines = view.folded[window_start:start].rsplit("\n", _CONTEXT_LINES)
@@ -129,5 +130,7 @@ def _cue_before(view: View, start: int) -> tuple[Role | str | None, bool]:
             return Role.DEMANDANTE, distance == 0
         if last["defendant"]:
             return Role.DEMANDADO, distance == 0
-        return last.lastgroup, distance == 0
+        if last["court"] or (last["lawyer"] and by_lawyer) or last["lawyer"] not in _THE_WRITER:
+            return last.lastgroup, distance == 0
+        return Role.DEMANDANTE, distance == 0
     return None, False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sherlock_pg.ner.cleaning import Span, is_institution, is_name, trim
 from sherlock_pg.ner.folding import View
@@ -15,64 +14,59 @@ from sherlock_pg.ner.split import split_parties
 _AGAINST = r"(?:(?:EN\s+)?-?\s?CONTRA(?:\s+DEL?)?|FRENTE\s+AL?|VS\.?|VERSUS)"
 _ACTION = (
     r"(?:ACCION(?:ES)?\s+(?:PUBLICA\s+|CONSTITUCIONAL(?:ES)?\s+)?DE\s+(?:TUTELA|HABEAS\s+CORPUS|AMPARO|CUMPLIMIENTO|GRUPO|NULIDAD[^.\n;,]{0,50})"
-    r"|ACCION\s+(?:CONSTITUCIONAL|POPULAR|EJECUTIVA|ORDINARIA)|TUTELA|H?ABEAS\s+CORPUS|AMPARO(?:\s+CONSTITUCIONAL)?|INCIDENTE\s+DE\s+DESACATO|DESACATO"
+    r"|ACCION\s+(?:CONSTITUCIONAL|POPULAR|EJECUTIVA|ORDINARIA)|TUTELA|H?ABEAS\s+CORPUS|AMPARO\s+CONSTITUCIONAL|(?:RECURSO\s+DE|EL)\s+AMPARO|SALVAGUARDA|RESGUARDO|INCIDENTE\s+DE\s+DESACATO|DESACATO"
     r"|(?:PROCESO|JUICIO|DEMANDA)(?:\s+(?!DE\b|CONTRA\b)[A-Z]{4,16}){0,4}(?:\s+DE\s+(?:MINIMA|MENOR|MAYOR|UNICA|PRIMERA|PERTENENCIA|ALIMENTOS|RESTITUCION|DIVORCIO|RESPONSABILIDAD|NULIDAD|REPARACION)(?:\s+[A-Z]{4,16}){0,4})?"
-    r"|EJECUTIVO(?:\s+(?:SINGULAR|LABORAL|HIPOTECARIO|MIXTO))?|ORDINARIO\s+LABORAL|RECLAMACION|PROTECCION\s+CONSTITUCIONAL|SOLICITUD\s+DE\s+(?:TUTELA|AMPARO|HABEAS\s+CORPUS)|QUERELLA(?:\s+[A-Z]{4,14})?|LA\s+PRESENTE(?:\s+ACCION)?)"
+    r"|EJECUTIVO(?:\s+(?:SINGULAR|LABORAL|HIPOTECARIO|MIXTO))?|ORDINARIO\s+LABORAL|RECLAMACION(?:\s+DIRECTA)?|PROTECCION\s+CONSTITUCIONAL|SOLICITUD\s+DE\s+(?:TUTELA|AMPARO|HABEAS\s+CORPUS)|QUERELLA(?:\s+[A-Z]{4,14})?|LA\s+PRESENTE(?:\s+ACCION)?)"
 )
 _FILED = (
     r"(?:INSTAURAD|INTERPUEST|PRESENTAD|PROMOVID|INCOAD|FORMULAD|INICIAD|ELEVAD|ADELANTAD|ENTABLAD|PROPUEST|IMPETRAD"
     r"|DEDUCID|INVOCAD|RADICAD|PROPICIAD|PLANTEAD)[OA]S?"
 )
 _FILES = (
-    r"(?:INSTAUR(?:O|A|ARON|AN|AMOS)|INTERPUS(?:O|IERON)|INTERPON(?:E|EN|GO|EMOS)|PRESENT(?:O|A|ARON|AN|AMOS)|FORMUL(?:O|A|ARON|AN)"
-    r"|PROM(?:OVIO|UEVE|OVIERON|UEVEN|UEVO)|INCO(?:O|A|ARON)|RADIC(?:O|A|ARON)|IMPETR(?:O|A)|ENTABL(?:O|A)|ACUD(?:IO|E|IERON)"
+    r"(?:INSTAUR(?:O|A|ARON|AN)|INTERPUS(?:O|IERON)|INTERPON(?:E|EN)|PRESENT(?:O|A|ARON|AN|AMOS)|FORMUL(?:O|A|ARON|AN)"
+    r"|PROM(?:OVIO|UEVE|OVIERON|UEVEN)|INCO(?:O|A|ARON)|RADIC(?:O|A|ARON)|IMPETR(?:O|A)|ENTABL(?:O|A)|ACUD(?:IO|E|IERON)"
     r"|DEMAND(?:O|A|ARON)|SOLICIT(?:O|A|ARON)|INVOC(?:O|A)|ELEV(?:O|A)|PID(?:IO|E)|RECLAM(?:O|A)|PUSO|PONE|ADELANT(?:O|A))"
 )
 _SENTENCE = r"[^.;\n]"
 _TITLE = r"(?:EL|LA|LOS|LAS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|SRA?S?\.?|DOCTORA?|ABOGAD[OA]|MENOR|JOVEN|ACCIONANTE|DEMANDANTE|ACTORA?|SOCIEDAD|EMPRESA|PERSONERA?O?|DEFENSORA?)"
 
 
-@dataclass(frozen=True)
-class _Pattern:
-    regex: re.Pattern[str]
-    needs_capital: bool = True
-
-
-_NARRATIVES = (
-    _Pattern(
-        re.compile(
-            rf"{_FILED}\s*(?:,[^,.;\n]{{0,80}},|\s(?!POR\b)[^,.;\n]{{1,60}}?)??\s*POR\s+(?P<plaintiff>[^\n;]{{2,260}}?)"
-            rf"[\s,]+(?:Y\s+)?{_AGAINST}\s+(?P<defendant>[^.\n;]{{3,300}})"
-        )
-    ),
-    _Pattern(
-        re.compile(
-            rf"(?:{_FILED}|PROMUEVE|INSTAURA|INTERPONE|FORMULA|PRESENTA|INSTAURO|PROMOVIO|INTERPUSO)\s+(?:POR\s+)?(?P<plaintiff>(?:EL|LA|LOS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|SOCIEDAD)"
-            rf"\s+[^\n.;,]{{3,100}}?)\s*,?(?:{_SENTENCE}{{0,120}}?,)?\s+{_AGAINST}\s+(?P<defendant>[^.;\n]{{3,200}})"
-        )
-    ),
-    _Pattern(
-        re.compile(
-            rf"(?<![A-Z]){_TITLE}\s+(?P<plaintiff>[A-Z][^\n.;,(]{{3,90}}?)\s*(?:[,(]{_SENTENCE}{{0,240}}?)?[\s,)]{_FILES}(?![A-Z])\s+"
-            rf"(?:{_SENTENCE}{{0,90}}?\s)?{_ACTION}(?:{_SENTENCE}{{0,80}}?)?[\s,]+{_AGAINST}\s+(?P<defendant>[^.;\n]{{3,260}})"
-        )
-    ),
-    _Pattern(
-        re.compile(
-            rf"(?:^|\n|[.:]\s)\s*(?:\d[\d.]{{0,3}}[.)\-\s]+)?(?P<plaintiff>[A-Z][^\n.;,:(]{{5,90}}?)(?:,{_SENTENCE}{{0,200}}?,)?\s{_FILES}(?![A-Z])\s+"
-            rf"(?:{_SENTENCE}{{0,60}}?\s)?{_ACTION}(?:{_SENTENCE}{{0,60}}?)?[\s,]+{_AGAINST}\s+(?P<defendant>[^.;\n]{{3,260}})"
-        )
-    ),
-    _Pattern(
-        re.compile(
-            rf"(?<![A-Z]){_ACTION}\s*(?:DE\s+|DEL\s+SENOR\s+|[:\-]\s*(?:DE\s+)?|PROMOVID[OA]\s+POR\s+)(?P<plaintiff>[A-Z][^\n;:]{{4,160}}?)"
-            rf"[\s\-,]+{_AGAINST}[\s:]+(?P<defendant>[^\n;]{{3,220}})"
-        )
-    ),
-)
-_VERSUS = re.compile(
-    r"^[ \t]*(?:(?:REF(?:ERENCIA)?|ASUNTO|PROCESO|RAD(?:ICADO)?)[^\n:]{0,30}:?[ \t]*)?(?P<plaintiff>[A-Z][^\n:;\d]{5,100}?)\s+(?:VS\.?|VERSUS|V\.S\.?|V/S)\s+(?P<defendant>[^\n;]{3,160})",
-    re.MULTILINE,
+_DEFENDANT = r"(?P<defendant>[^.;\n]{3,300})"
+_NARRATIVES = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        # promovida (a través de apoderado,) por X (en) contra (de) Y
+        rf"{_FILED}\s*(?:,[^,.;\n]{{0,80}},|\s(?!POR\b)[^,.;\n]{{1,60}}?)??\s*POR\s+"
+        rf"(?P<plaintiff>[^\n;.]{{2,260}}?)[\s,]+(?:Y\s+)?{_AGAINST}\s+{_DEFENDANT}",
+        # ... y por X contra Y
+        rf"\sY\s+POR\s+(?P<plaintiff>[A-Z][^\n;.]{{4,120}}?)[\s,]+{_AGAINST}\s+{_DEFENDANT}",
+        # promueve el señor X contra Y
+        rf"(?:{_FILED}|{_FILES})\s+(?:{_ACTION}\s+)?(?:POR\s+)?"
+        r"(?P<plaintiff>(?:EL|LA|LOS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|SOCIEDAD)\s+[^\n.;,]{3,100}?)"
+        rf"\s*,?(?:{_SENTENCE}{{0,120}}?,)?\s+{_AGAINST}\s+{_DEFENDANT}",
+        # el señor X, identificado con ..., instauró acción de tutela contra Y
+        rf"(?<![A-Z]){_TITLE}\s+(?P<plaintiff>[A-Z][^\n.;,(]{{3,90}}?)\s*(?:[,(]{_SENTENCE}{{0,240}}?)?"
+        rf"[\s,)]{_FILES}(?![A-Z])\s+(?:{_SENTENCE}{{0,90}}?\s)?{_ACTION}(?:{_SENTENCE}{{0,80}}?)?"
+        rf"[\s,]+{_AGAINST}\s+{_DEFENDANT}",
+        # X, en nombre propio, instauró acción de tutela contra Y
+        r"(?:^|[.:]\s)\s*(?:\d[\d.]{0,3}[.)\-\s]+)?(?P<plaintiff>[A-Z][^\n.;,:(]{5,90}?)"
+        rf"(?:,{_SENTENCE}{{0,200}}?,)?\s{_FILES}(?![A-Z])\s+(?:{_SENTENCE}{{0,60}}?\s)?{_ACTION}"
+        rf"(?:{_SENTENCE}{{0,60}}?)?[\s,]+{_AGAINST}\s+{_DEFENDANT}",
+        # acción de tutela (No. 12) de X contra Y; acción de tutela - X - contra Y
+        rf"(?<![A-Z]){_ACTION}(?:\s+N(?:O|UMERO|RO)?[^\sA-Z]?\s*[\d\-]{{2,25}})?\s*"
+        r"(?:DE\s+|DEL\s+SENOR\s+|[:\-]\s*(?:DE\s+)?|PROMOVID[OA]\s+POR\s+)"
+        rf"(?P<plaintiff>[A-Z][^\n;:]{{4,160}}?)[\s\-,]+{_AGAINST}[\s:]+(?P<defendant>[^\n;]{{3,220}})",
+        # acción de tutela que instauró X contra Y
+        rf"(?<![A-Z]){_ACTION}\s+QUE\s+{_FILES}\s+(?P<plaintiff>[A-Z][^\n;.]{{4,200}}?)"
+        rf"[\s,]+{_AGAINST}\s+{_DEFENDANT}",
+        # acción de tutela que X (le) instauró contra (a) Y
+        rf"(?<![A-Z]){_ACTION}\s+QUE\s+(?P<plaintiff>[A-Z][^\n;.]{{4,160}}?)[\s,]+(?:LE\s+)?{_FILES}\s+"
+        rf"(?:{_AGAINST}|AL?)\s+{_DEFENDANT}",
+        # X vs. Y on a line
+        r"^[ \t]*(?:(?:REF(?:ERENCIA)?|ASUNTO|PROCESO|RAD(?:ICADO)?)[^\n:]{0,30}:?[ \t]*)?"
+        r"(?P<plaintiff>[A-Z][^\n:;\d]{5,100}?)\s+(?:VS\.?|VS\ue000|VERSUS|V\.S\.?|V/S)\s+"
+        r"(?P<defendant>[^\n;]{3,160})",
+    )
 )
 _DEFENDANTS = (
     re.compile(
@@ -87,9 +81,18 @@ _WEAK_DEFENDANTS = (
         rf"(?:VULNERAD[OA]S?|AMENAZAD[OA]S?|CONCULCAD[OA]S?|VIOLAD[OA]S?|TRANSGREDID[OA]S?|DESCONOCID[OA]S?|QUEBRANTAD[OA]S?|VULNERACION[^.;\n]{{0,90}}?)[^.;\n]{{0,60}}?\s(?:POR\s+PARTE\s+DEL?|POR)\s+(?P<defendant>[^.;\n]{{3,160}})"
     ),
     re.compile(
-        r"(?<![A-Z])(?:ORDENAR|ORDENARLE|ORDENE|ORDENESE|SE\s+ORDENE|CONMINAR|ORDENANDO|OBLIGU?E)\s+(?:[A-Z]{4,14}MENTE\s+)?(?P<defendant>AL?\s+[^.;,\n]{3,120})"
+        r"(?<![A-Z])(?:ORDENAR|ORDENARLE|ORDENE|ORDENESE|SE\s+ORDENE|CONMINAR|ORDENANDO|OBLIGU?E)\s+(?:[A-Z]{4,14}MENTE\s+)?(?P<defendant>AL?\s+[^.;,\n]{3,120}?)"
+        r"(?=\s+[A-Z]{2,14}[AEI]R(?:ME|LES?|NOS|L[OA]S?|SE)?(?![A-Z])|\s+QUE\s|[.;,\n]|$)"
     ),
     re.compile(rf"[\s,]{_AGAINST}\s+(?P<defendant>[^.;\n]{{3,160}})"),
+    re.compile(
+        r"(?<![A-Z])QUE\s+(?P<defendant>(?:LA|EL|LOS|LAS)\s+[^.;,\n]{3,80}?)\s+(?:ME|NOS|NO|SE)\s"
+    ),
+    re.compile(r"(?<![A-Z])A\s+(?:ORDENES|DISPOSICION)\s+DEL?\s+(?P<defendant>[^.;,\n]{3,120})"),
+    re.compile(
+        r"(?<![A-Z])(?:RECLUID|DETENID|INTERNAD|PRIVAD)[OA]S?\s+(?:DE\s+LA\s+LIBERTAD\s+)?"
+        r"EN\s+(?P<defendant>(?:EL|LA)\s+[^.;,\n]{3,120})"
+    ),
 )
 _ADDRESSEE = re.compile(
     r"^[ \t]*SENOR(?:ES|AS|A)?[ \t]*[:.,]?[ \t]*\n\s{0,20}(?P<defendant>[^\n]{4,120})|^[ \t]*(?:SENORES|DOCTORA?)[ \t]*:?[ \t]+(?P<inline>[A-Z][^\n]{4,120})",
@@ -100,7 +103,7 @@ _COURT = re.compile(
 )
 _PETITION = re.compile(r"DERECHO\s+DE\s+PETICION")
 _FILING = re.compile(
-    r"(?<![A-Z])(?:TUTELA|ENTUTEL|DEMANDA(?:NTE|DO|DA|MOS|R)?S?(?![A-Z])|DEMANDO(?![A-Z])|ABEAS\s+CORPUS|HABEAS|DERECHO\s+DE\s+PETICION|AMPARO\s+CONST|DESACATO|QUERELLA"
+    r"(?<![A-Z])(?:TUTELA|ENTUTEL|DEMANDA(?:NTE|DO|DA|MOS|R)?S?(?![A-Z])|DEMANDO(?![A-Z])|H?ABEAS|SALVAGUARDA|RESGUARDO\s+CONST|LEY\s+1095|NULIDAD\s+Y\s+REST|REPARACION\s+DIRECTA|MEDIO\s+DE\s+CONTROL|ORDINARIO\s+LABORAL|DERECHO\s+DE\s+PETICION|AMPARO\s+CONST|DESACATO|QUERELLA"
     r"|PETICIONARI|ACCIONAD|CONVOCANTE|TUTELANTE|EJECUTANTE|ACCION\s+(?:POPULAR|DE\s+CUMPL|DE\s+GRUPO|CONSTIT)|ACCIONANTE|EJECUTIVO|DERECHOS?\s+FUNDAMENTAL)"
 )
 
@@ -113,18 +116,11 @@ def is_filing(view: View) -> bool:
 def narrated(view: View) -> Iterator[tuple[Role, Span]]:
     """Give raw values from sentences that name who filed against whom."""
     flow = view.flow
-    for pattern in _NARRATIVES:
-        for match in pattern.regex.finditer(flow):
-            if not _is_capitalised(view, match.start("plaintiff")):
-                continue
-            plaintiffs = _names(view, match.span("plaintiff"))
-            if not plaintiffs:
-                continue
-            yield Role.DEMANDANTE, match.span("plaintiff")
-            yield Role.DEMANDADO, match.span("defendant")
-    for match in _VERSUS.finditer(flow):
-        yield Role.DEMANDANTE, match.span("plaintiff")
-        yield Role.DEMANDADO, match.span("defendant")
+    for regex in _NARRATIVES:
+        for match in regex.finditer(flow):
+            if _begins_with_a_name(view, match.span("plaintiff")):
+                yield Role.DEMANDANTE, match.span("plaintiff")
+                yield Role.DEMANDADO, match.span("defendant")
     for regex in _DEFENDANTS:
         for match in regex.finditer(flow):
             if _names_a_party(view, match.span("defendant")):
@@ -148,36 +144,27 @@ def weak_defendants(view: View) -> Iterator[Span]:
             return
 
 
-def _is_capitalised(view: View, offset: int) -> bool:
-    return view.text[offset].isupper()
-
-
-def _names(view: View, span: Span) -> list[str]:
-    """Give the folded names that a raw value would come to."""
-    names = []
+def _names(view: View, span: Span) -> Iterator[Span]:
+    """Give the spans of the names that a raw value comes to."""
     for piece in split_parties(view.folded, *span):
         trimmed = trim(view.folded, *piece)
-        if trimmed is not None and is_name(name := view.folded[slice(*trimmed)]):
-            names.append(name)
-    return names
+        if trimmed is not None and is_name(view.folded[slice(*trimmed)]):
+            yield trimmed
+
+
+def _is_party(view: View, span: Span) -> bool:
+    """Tell whether a name is an institution's, begins with a capital or with a given name."""
+    name = view.folded[slice(*span)]
+    return is_institution(name) or view.text[span[0]].isupper() or name.split()[0] in GIVEN_NAMES
+
+
+def _begins_with_a_name(view: View, span: Span) -> bool:
+    first = next(_names(view, span), None)
+    return first is not None and _is_party(view, first)
 
 
 def _names_a_party(view: View, span: Span) -> bool:
-    for piece in split_parties(view.folded, *span):
-        trimmed = trim(view.folded, *piece)
-        if trimmed is None:
-            continue
-        name = view.folded[slice(*trimmed)]
-        if is_name(name) and (
-            is_institution(name)
-            or (
-                is_person(name)
-                and (_is_capitalised(view, trimmed[0]) or name.split()[0] in GIVEN_NAMES)
-            )
-            or _is_capitalised(view, trimmed[0])
-        ):
-            return True
-    return False
+    return any(_is_party(view, name) for name in _names(view, span))
 
 
 def _names_an_institution(view: View, span: Span) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from sherlock_pg.ner.folding import View, collapse_spaces
-from sherlock_pg.ner.lexicon import DEFENDANT, PLAINTIFF, is_person
+from sherlock_pg.ner.lexicon import DEFENDANT, PLAINTIFF, is_person, starts_with_given_name
 from sherlock_pg.ner.roles import Entity, Role
 
 _REACH = 420
+_MISREAD_REACH = 160
+_SAME_NAME = 0.75
 _SOMEBODY_ELSE = re.compile(
     r"(?<![A-Z])(?:REPRESENTAD[OA]\s+(?:LEGALMENTE|JUDICIALMENTE|POR)|REPRESENTANTE\s+LEGAL|REPRESENTACION(?:\s+LEGAL)?\s+DE"
     r"|MENOR(?!(?:ES)?\s+DE\s+EDAD)|MIS?\s+(?:MENOR(?:ES)?|HIJ[OA]S?|MADRE|PADRE|ESPOS[OA]|COMPANER[OA]|HERMAN[OA]|CONYUGE|ABUEL[OA]|SENORA?\s+(?:MADRE|PADRE)|SUEGR[OA]|NIET[OA]|TI[OA]|PRIM[OA]|POBRE|BEBE)"
-    r"|COMPANER[OA]\s+PERMANENTE|Q\s?\.?\s?E\s?\.?\s?P\s?\.?\s?D|APODERAD[OA]|ABOGAD[OA]|AGENCIAD[OA]|FALLECID[OA]|CAUSANTE|OFICIOS[OA]\s+(?:DE|DEL)|A\s+FAVOR\s+DE|FAVOR\s+DEL"
+    r"|COMPANER[OA]\s+PERMANENTE|Q\s?\.?\s?E\s?\.?\s?P\s?\.?\s?D|(?:SU|MI|DE|UN|UNA|DEL)\s+(?:APODERAD[OA]|ABOGAD[OA])|AGENCIAD[OA]|FALLECID[OA]|CAUSANTE|OFICIOS[OA]\s+(?:DE|DEL)|A\s+FAVOR\s+DE|FAVOR\s+DEL"
     r"|GERENTE|HIJ[OA]\s+DE|VICTIMA|TESTIGO|DEFENSORA?\s+(?:DE|PUBL)|QUIEN\s+EN\s+VIDA|A\s+NOMBRE\s+DE(?!L?\s+ACCIONANTE)|PACIENTE|BENEFICIARI[OA]|NOTARI[OA]|DR\.|DRA\.)(?![A-Z])"
 )
 _SIGNED = re.compile(r"[\s,.;:()\-]*(?:C\.?\s?C|CEDULA|CC|NIT|C\.E|IDENTIFICA)?[A-Z.\s:°#]{0,40}$")
@@ -23,9 +26,12 @@ _ROLE_BEFORE = re.compile(
 _ROLE_BEHIND = re.compile(
     rf"[^\n\d]{{0,30}}?\(?(?:DEL\s+|DE\s+LA\s+|LA\s+|EL\s+)?(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}))(?![A-Z])"
 )
+_PROFESSIONAL_CARD = re.compile(
+    r"T\.?\s?P\.?[^\d\n]{0,12}\d[\d.\-]{2,9}|TARJETA\s+PROFESIONAL[^\d\n]{0,12}\d[\d.\-]{2,9}"
+)
 _ANOTHER_ID = re.compile(r"\d[\d.' ]{4,}\d")
 _NAMED_PERSON = re.compile(
-    r"(?<![A-Z])[A-Z][A-Z'\-]{2,20}(?:\s(?:DE\s|DEL\s|LA\s)?[A-Z][A-Z'\-]{2,20}){1,4}"
+    r"(?<![A-Z])[A-Z][A-Z0-9'\-]{2,20}(?:\s(?:DE\s|DEL\s|LA\s){0,2}[A-Z][A-Z0-9'\-]{2,20}){1,4}"
 )
 
 
@@ -37,6 +43,7 @@ class NameIndex:
         self._text = view.folded
         self.parties = list(parties)
         self._mentions = sorted(self._find_mentions())
+        self._folded_names = [(View(entity.value).folded, entity.role) for entity in parties]
         self._plaintiffs = [entity for entity in parties if entity.role is Role.DEMANDANTE]
 
     def _find_mentions(self) -> list[tuple[int, int, Role]]:
@@ -71,7 +78,9 @@ class NameIndex:
         line_start = self._text.rfind("\n", 0, start) + 1
         if behind and ("(" in behind.group() or " DEL" in behind.group()):
             return _role_of(behind)
-        mention = self.nearest_before(start)
+        mention = max(
+            filter(None, (self.nearest_before(start), self._misread_before(start))), default=None
+        )
         labels = list(_ROLE_BEFORE.finditer(self._text, line_start, start))
         if mention is None or mention[0] < line_start:
             if labels and re.search(
@@ -80,7 +89,7 @@ class NameIndex:
                 return _role_of(labels[-1])
         if mention is None:
             return None
-        between = self._text[mention[0] : start]
+        between = _PROFESSIONAL_CARD.sub("", self._text[mention[0] : start])
         if _SOMEBODY_ELSE.search(between) or _ANOTHER_ID.search(between):
             return self._listed_together(between, mention[1])
         if re.search(r"\n[ \t]*\n", between) and not _SIGNED.fullmatch(between):
@@ -99,10 +108,27 @@ class NameIndex:
 
     def _names_another(self, between: str) -> bool:
         """Tell whether a person who is no party is named between a party and an id."""
-        for match in _NAMED_PERSON.finditer(between):
-            if is_person(match.group()) and _looks_like_given_name(match.group()):
-                return True
-        return False
+        return any(
+            starts_with_given_name(name) and is_person(name) and self._party_like(name) is None
+            for name in _NAMED_PERSON.findall(between)
+        )
+
+    def _party_like(self, name: str) -> Role | None:
+        """Give the role of the party whose name a bad scan may have turned into this one."""
+        for folded, role in self._folded_names:
+            matcher = SequenceMatcher(None, folded, name, autojunk=False)
+            if matcher.real_quick_ratio() >= _SAME_NAME and matcher.ratio() >= _SAME_NAME:
+                return role
+        return None
+
+    def _misread_before(self, start: int) -> tuple[int, Role] | None:
+        """Give the end and role of the last name near before an id that resembles a party's."""
+        window_start = max(0, start - _MISREAD_REACH)
+        for match in reversed(list(_NAMED_PERSON.finditer(self._text, window_start, start))):
+            role = self._party_like(match.group())
+            if role is not None:
+                return match.end(), role
+        return None
 
     def may_belong_to_plaintiff(self, start: int, end: int) -> bool:
         """Tell whether an id no name stands before may be that of the only plaintiff."""
@@ -139,12 +165,6 @@ class NameIndex:
             for entity in self.parties
             if entity.role is role
         ]
-
-
-def _looks_like_given_name(name: str) -> bool:
-    from sherlock_pg.ner.lexicon import starts_with_given_name
-
-    return starts_with_given_name(name)
 
 
 def _role_of(match: re.Match[str]) -> Role:

@@ -11,12 +11,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 from sherlock_pg.ner import ids, mail
-from sherlock_pg.ner.cleaning import Span, is_initials, is_name, trim
+from sherlock_pg.ner.cleaning import Span, is_initials, is_institution, is_name, trim
 from sherlock_pg.ner.folding import Excerpt, View, compose
 from sherlock_pg.ner.labels import labelled_values
-from sherlock_pg.ner.lexicon import INSTITUTION, is_person
+from sherlock_pg.ner.lexicon import starts_with_given_name
 from sherlock_pg.ner.narrative import is_filing, narrated, weak_defendants
 from sherlock_pg.ner.roles import Entity, Role, Source
 from sherlock_pg.ner.speaker import principals, signers, speakers
@@ -30,9 +31,16 @@ TAIL_CHARACTERS = 4_000
 MAX_PARTIES = 12
 
 _HEADING_REACH = 2_500
+_SAME_SCAN = 0.9
 _SCORES = {Source.LABEL: 0.95, Source.NARRATIVE: 0.85, Source.FIRST_PERSON: 0.75}
 _WEAK_SCORE = 0.5
 _BLANK = re.compile(r"[ \t]?(?:_{2,}|\.{4,}|X{3,})")
+_END_OF_LIST = re.compile(
+    r"(?<![A-Z])(?:(?:EN\s+)?REPRESENTACION|REPRESENTAD[OA]S?|REPRESENTANTE|HIJ[OA]S?|AGENTE\s+OFICIOS[OA]|CURADORA?"
+    r"|APODERAD[OA]S?|FAVOR\s+DE|A\s+TRAVES|POR\s+INTERMEDIO|QUE|PORQUE|CONTRA|INTERPON[A-Z]{1,5}"
+    r"|INSTAUR[A-Z]{1,4}|PRESENT[AO]|VULNER[A-Z]{1,8})(?![A-Z])"
+)
+_CAPITALISED_SHARE = 0.5
 _NON_WORD = re.compile(r"[^a-z0-9]+")
 
 
@@ -80,6 +88,7 @@ def find_parties(view: View) -> list[Entity]:
         values[role][Source.NARRATIVE].append(span)
     values[Role.DEMANDANTE][Source.FIRST_PERSON].extend(speakers(view))
 
+    _drop_swapped(view, values)
     plaintiffs = _best(view, Role.DEMANDANTE, values[Role.DEMANDANTE])
     if not plaintiffs:
         plaintiffs = _weak(view, Role.DEMANDANTE, principals(view)) or _weak(
@@ -121,6 +130,10 @@ def party(view: View, role: Role, span: Span, source: Source, score: float) -> E
     name = view.folded[start:end]
     if not is_name(name) or _BLANK.match(view.folded, end):
         return None
+    if not (
+        is_institution(name) or starts_with_given_name(name) or _is_capitalised(view, start, end)
+    ):
+        return None
     return Entity(
         role,
         view.value(start, end),
@@ -132,11 +145,20 @@ def party(view: View, role: Role, span: Span, source: Source, score: float) -> E
     )
 
 
+def _is_capitalised(view: View, start: int, end: int) -> bool:
+    """Tell whether most longer words are capitalised, as in a name and not in a sentence."""
+    words = [word for word in re.findall(r"[^\W\d_]{3,}", view.text[start:end]) if word != "del"]
+    if not words or (len(words) == 1 and len(words[0]) == 3 and not words[0].isupper()):
+        return not words
+    capitalised = sum(word[0].isupper() for word in words)
+    return capitalised >= _CAPITALISED_SHARE * len(words)
+
+
 def _is_acronym(name: str) -> bool:
     return (
         name.isalpha()
         and len(name) <= 5
-        and not INSTITUTION.search(name)
+        and not is_institution(name)
         and not re.search(r"[AEIOU][^AEIOU][AEIOU]|[^AEIOU][AEIOU][^AEIOU][^AEIOU]?$", name)
     )
 
@@ -150,6 +172,23 @@ def _best(view: View, role: Role, values: dict[Source, list[Span]]) -> list[Enti
     return []
 
 
+def _drop_swapped(view: View, values: dict[Role, dict[Source, list[Span]]]) -> None:
+    """Distrust a plaintiff's label whose value the text narrates as the defendant of another."""
+    narrative = Source.NARRATIVE
+    narrated = {
+        role: {
+            name_key(e.value) for e in _parties(view, role, values[role][narrative], narrative, 0)
+        }
+        for role in values
+    }
+    labelled = _parties(
+        view, Role.DEMANDANTE, values[Role.DEMANDANTE][Source.LABEL], Source.LABEL, 0
+    )
+    keys = {name_key(entity.value) for entity in labelled}
+    if narrated[Role.DEMANDANTE] and keys and keys <= narrated[Role.DEMANDADO]:
+        values[Role.DEMANDANTE][Source.LABEL].clear()
+
+
 def _weak(view: View, role: Role, spans: Iterable[Span]) -> list[Entity]:
     source = Source.FIRST_PERSON if role is Role.DEMANDANTE else Source.NARRATIVE
     return _parties(view, role, spans, source, _WEAK_SCORE)
@@ -160,17 +199,31 @@ def _parties(
 ) -> list[Entity]:
     """Make entities from raw values, each party once, those near the first mention only."""
     found: list[Entity] = []
-    keys: list[frozenset[str]] = []
     for span in spans:
+        known = list(found)
         for piece in _pieces(view, role, span, source):
             entity = party(view, role, piece, source, score)
             if entity is None or (found and entity.start - found[0].end > _HEADING_REACH):
                 continue
-            words = frozenset(name_key(entity.value).split())
-            if words and not any(_same_words(words, key) for key in keys):
+            if not any(_same_party(entity, other) for other in found) and not any(
+                _misread(entity, other) for other in known
+            ):
                 found.append(entity)
-                keys.append(words)
     return found[:MAX_PARTIES]
+
+
+def _same_party(entity: Entity, other: Entity) -> bool:
+    """Tell whether one name is the other one, or the other one with words left out."""
+    words, others = (frozenset(name_key(each.value).split()) for each in (entity, other))
+    return not words or words <= others or (others <= words and len(others) >= 2)
+
+
+def _misread(entity: Entity, other: Entity) -> bool:
+    """Tell whether a name of another mention differs only as a bad scan would make it differ."""
+    left, right = name_key(entity.value), name_key(other.value)
+    if re.findall(r"\d+", left) != re.findall(r"\d+", right):
+        return False
+    return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _SAME_SCAN
 
 
 def _pieces(view: View, role: Role, span: Span, source: Source) -> list[Span]:
@@ -186,20 +239,5 @@ def _pieces(view: View, role: Role, span: Span, source: Source) -> list[Span]:
     return kept
 
 
-_KIN = re.compile(
-    r"(?<![A-Z])(?:REPRESENTACION|REPRESENTAD[OA]|HIJ[OA]S?|AGENTE\s+OFICIOS[OA]|APODERAD[OA]|FAVOR\s+DE|CURADORA?|A\s+TRAVES|POR\s+INTERMEDIO|QUE|PORQUE|VULNER)(?![A-Z])"
-)
-
-
 def _ends_list(folded: str, previous: Span, piece: Span) -> bool:
-    return _KIN.search(folded, previous[0], piece[0]) is not None
-
-
-def _same_words(left: frozenset[str], right: frozenset[str]) -> bool:
-    """Tell whether one name is the other one, or the other one with words left out."""
-    return left <= right or (right <= left and len(right) >= 2)
-
-
-def is_person_name(value: str) -> bool:
-    """Tell whether a value has the shape of a person's name."""
-    return is_person(View(value).folded)
+    return _END_OF_LIST.search(folded, previous[0], piece[0]) is not None

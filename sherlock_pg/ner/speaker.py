@@ -18,7 +18,7 @@ _INTRODUCTION = re.compile(
 )
 _SENTENCE_BREAK = re.compile(r"[\n:;]|\.\s")
 _SELF_NAMED = re.compile(
-    r"(?<![A-Z])(?:YO|NOSOTR[OA]S|(?:EL|LA|LOS|LAS)\s+SUSCRIT[OA]S?|QUIEN\s+SUSCRIBE|ME\s+LLAMO|MI\s+NOMBRE\s+ES|SOY|LOS\s+ABAJO\s+FIRMANTES|(?:ANTE\s+(?:USTED|SU\s+DESPACHO)\s+)?(?:COMPARECE|ACUDE|CONCURRE))"
+    r"(?<![A-Z])(?:YO|NOSOTR[OA]S|(?:EL|LA|LOS|LAS)\s+SUSCRIT[OA]S?|QUIEN\s+SUSCRIBE|ME\s+LLAMO|MI\s+NOMBRE\s+ES|SOY|LOS\s+ABAJO\s+FIRMANTES|(?:ACUDO|OCURRO|RECURRO|ME\s+DIRIJO)\s+A(?:NTE)?\s+(?:USTED(?:ES)?|SU\s+DESPACHO)|(?:ANTE\s+(?:USTED|SU\s+DESPACHO)\s+)?(?:COMPARECE|ACUDE|CONCURRE))"
     r"[\s,:]+(?P<plaintiff>[A-Z][^\n;:0-9]{5,160})"
 )
 _FIRST_PERSON = re.compile(

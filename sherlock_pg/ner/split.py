@@ -100,7 +100,7 @@ def _dash_parts(left: str, right: str) -> bool:
     words = left.split()
     if DEPENDENCY_HEAD.match(right):
         return False
-    alias = right.strip(" .\n\"'()")
+    alias = right.strip(" .-\n\"'()")
     if len(alias.split()) <= 2 and alias.replace(".", "").replace(" ", "").isalpha():
         initials = "".join(word[0] for word in words if len(word) > 3)
         compact = re.sub(r"[^A-Z]", "", alias)
