@@ -53,7 +53,7 @@ format: setup ## Format the code.
 	$(BIN)/ruff check --fix .
 
 bench: setup ## Measure speed; the last line is one JSON object.
-	@$(BIN)/sherlock-pg bench
+	@$(BIN)/python tests/benchmarks/run.py
 
 FILE ?= tests/data/parties_dev.jsonl
 eval-ner: setup ## Measure the party extraction on FILE=... (JSON lines).

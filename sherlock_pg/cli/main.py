@@ -25,7 +25,6 @@ _COMMANDS = {
     "doctor": ("sherlock_pg.cli.doctor", "doctor"),
     "eval-ner": ("sherlock_pg.cli.eval_ner", "eval_ner"),
     "samples": ("sherlock_pg.cli.samples", "samples"),
-    "bench": ("sherlock_pg.cli.bench", "bench"),
 }
 
 

@@ -50,19 +50,24 @@ def fingerprint(path: Path) -> Fingerprint:
         raise UnreadableFile(
             Reason.MISSING_FILE if is_missing else Reason.UNREADABLE, _strerror(error)
         ) from error
-    with os.fdopen(handle, "rb", buffering=0) as file:
-        before = os.fstat(handle)
-        if not stat.S_ISREG(before.st_mode):
-            raise UnreadableFile(Reason.UNREADABLE, "not a regular file")
-        digest = hashlib.sha256()
-        size = 0
-        try:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-                size += len(chunk)
-        except OSError as error:
-            raise UnreadableFile(Reason.UNREADABLE, _strerror(error)) from error
-        after = os.fstat(handle)
+    try:
+        return _hash(handle)
+    except OSError as error:
+        raise UnreadableFile(Reason.UNREADABLE, _strerror(error)) from error
+    finally:
+        os.close(handle)
+
+
+def _hash(handle: int) -> Fingerprint:
+    before = os.fstat(handle)
+    if not stat.S_ISREG(before.st_mode):
+        raise UnreadableFile(Reason.UNREADABLE, "not a regular file")
+    digest = hashlib.sha256()
+    size = 0
+    while chunk := os.read(handle, _CHUNK_BYTES):
+        digest.update(chunk)
+        size += len(chunk)
+    after = os.fstat(handle)
     if size != after.st_size or before.st_mtime_ns != after.st_mtime_ns:
         raise UnreadableFile(Reason.CHANGED_WHILE_READ, "the file changed while it was read")
     return Fingerprint(digest.digest(), size)

@@ -1,0 +1,160 @@
+-- Two stored documents, level by level: what the search would say of the pair, and why.
+create or replace function sherlock.compare(p_left bigint, p_right bigint)
+returns table (
+    level text,
+    score double precision,
+    weight double precision,
+    weighted_score double precision,
+    confidence text,
+    evidence jsonb
+)
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_left sherlock._query := sherlock._query_of_document(p_left);
+    v_right sherlock._query := sherlock._query_of_document(p_right);
+    v_config sherlock.detection_configs;
+    v_is_same_text boolean;
+    v_is_same_file boolean;
+    v_jaccard double precision;
+    v_cosine double precision;
+    v_entity double precision;
+    v_agreement sherlock.entity_agreement;
+    v_total double precision;
+    v_score double precision;
+    v_raw_class text;
+begin
+    if v_left.collection_id <> v_right.collection_id then
+        raise exception using
+            errcode = 'SH009',
+            message = format('documents %s and %s are in different collections', p_left, p_right),
+            hint = 'only documents of one collection are compared';
+    end if;
+    v_config := sherlock.detection_config(v_left.collection_id, v_left.doc_type);
+    v_is_same_text := coalesce(v_left.canonical_sha256 = v_right.canonical_sha256, false);
+    select coalesce(l.sha256 = r.sha256 and l.file_size_bytes = r.file_size_bytes, false)
+    into v_is_same_file
+    from sherlock.documents as l, sherlock.documents as r
+    where l.document_id = p_left and r.document_id = p_right;
+    v_jaccard := sherlock.jaccard_estimate(v_left.signature, v_right.signature);
+    v_cosine := sherlock.cosine_score(v_left.vector, v_right.vector);
+    if v_config.entity_weight > 0 then
+        v_agreement := sherlock.compare_entities(
+            sherlock._entity_profile(p_left), sherlock._entity_profile(p_right),
+            v_config.fuzzy_threshold);
+        if v_agreement.is_comparable then
+            v_entity := sherlock.entity_score(
+                v_agreement.both_parties, v_agreement.cedula_agrees, v_agreement.correo_agrees,
+                v_config.both_parties_boost, v_config.cedula_boost, v_config.correo_boost);
+        end if;
+    end if;
+    v_score := sherlock.ensemble_score(
+        v_jaccard, v_cosine, v_entity,
+        v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight);
+    v_raw_class := sherlock.classify(
+        v_score, v_config.high_threshold, v_config.medium_threshold, v_config.low_threshold);
+    v_total := nullif(
+        case when v_jaccard is null then 0 else v_config.minhash_weight end
+        + case when v_cosine is null then 0 else v_config.tfidf_weight end
+        + case when v_entity is null then 0 else v_config.entity_weight end, 0);
+
+    return query
+    select 'exact', v_is_same_text::integer::double precision, null::double precision,
+           null::double precision, case when v_is_same_text then 'EXACT' end,
+           jsonb_build_object('same_file', v_is_same_file, 'same_canonical_text', v_is_same_text)
+    union all
+    select 'minhash', v_jaccard, v_config.minhash_weight / v_total,
+           v_jaccard * v_config.minhash_weight / v_total, null,
+           jsonb_build_object(
+               'shared_bands', (
+                   select count(*)
+                   from sherlock.collections as c
+                   join sherlock.shingle_schemes as s using (scheme_id)
+                   cross join lateral unnest(
+                       sherlock.band_keys(v_left.signature, s.scheme_id, c.collection_id,
+                                          s.band_count, s.rows_per_band),
+                       sherlock.band_keys(v_right.signature, s.scheme_id, c.collection_id,
+                                          s.band_count, s.rows_per_band)) as k (l, r)
+                   where c.collection_id = v_left.collection_id and k.l = k.r),
+               'is_hit', v_jaccard >= v_config.minhash_threshold,
+               'text_states', jsonb_build_array(v_left.text_state, v_right.text_state))
+    union all
+    select 'tfidf', v_cosine, v_config.tfidf_weight / v_total,
+           v_cosine * v_config.tfidf_weight / v_total, null,
+           jsonb_build_object(
+               'model_id', sherlock.active_tfidf_model(v_left.collection_id),
+               'top_shared_terms', sherlock._top_shared_terms(
+                   sherlock.active_tfidf_model(v_left.collection_id),
+                   v_left.vector, v_right.vector, 10))
+    union all
+    select 'entity', v_entity, v_config.entity_weight / v_total,
+           v_entity * v_config.entity_weight / v_total, null,
+           jsonb_build_object(
+               'both_parties', v_agreement.both_parties,
+               'cedula', v_agreement.cedula_agrees,
+               'correo', v_agreement.correo_agrees,
+               'radicado', v_agreement.radicado_agrees,
+               'has_conflict', v_agreement.has_conflict,
+               'shared', v_agreement.shared,
+               'differing', v_agreement.differing)
+    union all
+    select 'final',
+           case when v_is_same_text then 1.0 else v_score end, v_total / v_total,
+           case when v_is_same_text then 1.0 else v_score end,
+           case
+               when v_is_same_text then 'EXACT'
+               else sherlock._capped_class(
+                   v_raw_class,
+                   case when v_agreement.has_conflict then v_config.conflict_cap end)
+           end,
+           jsonb_build_object(
+               'config_id', v_config.config_id,
+               'thresholds', jsonb_build_object(
+                   'high', v_config.high_threshold, 'medium', v_config.medium_threshold,
+                   'low', v_config.low_threshold),
+               'uncapped_class', v_raw_class,
+               'conflict_cap', v_config.conflict_cap);
+end;
+$$;
+
+comment on function sherlock.compare(bigint, bigint) is
+'Two stored documents, one row per level: score (0 to 1, null if the level is absent), weight '
+'after absent levels are left out, their product, and the evidence; row final holds the ensemble '
+'score and the class. Thresholds are those of p_left''s type. Errors: SH001, SH004, SH008, SH009.';
+
+create or replace function sherlock._top_shared_terms(
+    p_model_id integer,
+    p_left sparsevec,
+    p_right sparsevec,
+    p_limit integer
+)
+returns jsonb
+language plpgsql stable
+set search_path from current
+as $$
+begin
+    return (
+        select coalesce(jsonb_agg(t.term order by t.product desc, t.term), '[]')
+        from (
+            select f.term, l.weight * r.weight as product
+            from sherlock._sparse_entries(p_left) as l
+            join sherlock._sparse_entries(p_right) as r using (feature_index)
+            join sherlock.tfidf_features as f
+                on f.model_id = p_model_id and f.feature_index = l.feature_index
+            order by product desc, f.term
+            limit p_limit
+        ) as t
+    );
+end;
+$$;
+
+create or replace function sherlock._sparse_entries(p_vector sparsevec)
+returns table (feature_index integer, weight double precision)
+language sql immutable parallel safe
+begin atomic
+    select split_part(e.entry, ':', 1)::integer, split_part(e.entry, ':', 2)::double precision
+    from string_to_table(
+        btrim(split_part(p_vector::text, '/', 1), '{}'), ',') as e (entry)
+    where e.entry <> '';
+end;
