@@ -104,6 +104,8 @@ def fold_labels(text: str) -> str:
 def _repair_label(match: re.Match[str]) -> str:
     """Read a misread label ('AECIONADO:') as the only label that is one letter or two away."""
     word = match.group("word")
+    if word in MISREAD_LABELS:
+        return match.group()
     best = min(
         (sum(a != b for a, b in zip(word, label, strict=True)), label)
         for label in (*MISREAD_LABELS, "#" * len(word))

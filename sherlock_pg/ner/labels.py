@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from sherlock_pg.ner.cleaning import Span
 from sherlock_pg.ner.folding import View
@@ -17,6 +18,7 @@ from sherlock_pg.ner.lexicon import (
 from sherlock_pg.ner.roles import Role
 
 _LONGEST_VALUE = 400
+_MOST_LABELS = 200
 
 _ROLE_WORD = re.compile(
     rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}))(?![A-Z])"
@@ -66,7 +68,7 @@ _BETWEEN = re.compile(
 
 def labelled_values(view: View) -> Iterator[tuple[Role, Span]]:
     """Give the raw values beside labels, in the order of the text."""
-    for match in _ROLE_WORD.finditer(view.folded):
+    for match in islice(_ROLE_WORD.finditer(view.folded), _MOST_LABELS):
         value = _value_of(view, match)
         if value is not None:
             role = Role.DEMANDANTE if match["plaintiff"] else Role.DEMANDADO
@@ -85,12 +87,12 @@ def _value_of(view: View, label: re.Match[str]) -> Span | None:
     separator = _SEPARATOR.match(folded, label.end())
     assert separator is not None
     mark = separator.group().strip()
-    if _NOT_THE_PARTY.search(folded, line_start, label.start()):
+    if _NOT_THE_PARTY.search(folded, max(line_start, label.start() - 60), label.start()):
         return None
     if not leads and (":" not in mark or not folded[label.start() - 1] in ' \t|,;./-("'):
         return None
     start = separator.end()
-    end = _line_end(folded, start)
+    end = min(_line_end(folded, start), start + _LONGEST_VALUE)
     inline = _INLINE_LABEL.search(folded, start, end)
     if inline:
         return (start, inline.start()) if folded[start : inline.start()].strip(" \t/|,-") else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sherlock_pg.ner.cleaning import Span, is_institution, is_name, trim
 from sherlock_pg.ner.folding import View
-from sherlock_pg.ner.lexicon import GIVEN_NAMES, is_person
+from sherlock_pg.ner.lexicon import GIVEN_NAMES, INSTITUTION_HEAD
 from sherlock_pg.ner.roles import Role
 from sherlock_pg.ner.split import split_parties
 
@@ -86,7 +86,7 @@ _WEAK_DEFENDANTS = (
     ),
     re.compile(rf"[\s,]{_AGAINST}\s+(?P<defendant>[^.;\n]{{3,160}})"),
     re.compile(
-        r"(?<![A-Z])QUE\s+(?P<defendant>(?:LA|EL|LOS|LAS)\s+[^.;,\n]{3,80}?)\s+(?:ME|NOS|NO|SE)\s"
+        r"(?<![A-Z])(?:QUE|PUES|PORQUE)\s+(?P<defendant>(?:LA|EL|LOS|LAS)\s+[^.;,\n]{3,80}?)\s+(?:ME|NOS|NO|SE)\s"
     ),
     re.compile(r"(?<![A-Z])A\s+(?:ORDENES|DISPOSICION)\s+DEL?\s+(?P<defendant>[^.;,\n]{3,120})"),
     re.compile(
@@ -103,8 +103,13 @@ _COURT = re.compile(
 )
 _PETITION = re.compile(r"DERECHO\s+DE\s+PETICION")
 _FILING = re.compile(
-    r"(?<![A-Z])(?:TUTELA|ENTUTEL|DEMANDA(?:NTE|DO|DA|MOS|R)?S?(?![A-Z])|DEMANDO(?![A-Z])|H?ABEAS|SALVAGUARDA|RESGUARDO\s+CONST|LEY\s+1095|NULIDAD\s+Y\s+REST|REPARACION\s+DIRECTA|MEDIO\s+DE\s+CONTROL|ORDINARIO\s+LABORAL|DERECHO\s+DE\s+PETICION|AMPARO\s+CONST|DESACATO|QUERELLA"
-    r"|PETICIONARI|ACCIONAD|CONVOCANTE|TUTELANTE|EJECUTANTE|ACCION\s+(?:POPULAR|DE\s+CUMPL|DE\s+GRUPO|CONSTIT)|ACCIONANTE|EJECUTIVO|DERECHOS?\s+FUNDAMENTAL)"
+    r"(?<![A-Z])(?:TUTELA(?:NTE|D[OA]|R)?S?(?![A-Z])|ENTUTEL|DEMANDA(?:NTE|DO|DA|MOS|R)S?(?![A-Z])|DEMANDO(?![A-Z])"
+    r"|DEMANDAS?\s+(?:EJECUTIV|ORDINARI|VERBAL|LABORAL|DE\s|CONTRA|EN\s+CONTRA|INTERPUEST|PRESENTAD|PROMOVID|INSTAURAD)"
+    r"|(?:PRESENT|FORMUL|INTERPON|INSTAUR|ADMIT|PROMUEV)[A-Z]{1,4}\s+(?:LA\s+|UNA\s+)?(?:PRESENTE\s+)?DEMANDA"
+    r"|H?ABEAS|SALVAGUARDA|RESGUARDO\s+CONST|AMPARO\s+CONST|DESACATO|QUERELLA|QUERELLANTE|CONVOCANTE"
+    r"|NULIDAD\s+Y\s+REST|REPARACION\s+DIRECTA|MEDIO\s+DE\s+CONTROL|ORDINARIO\s+LABORAL|PROCESO\s+(?:EJECUTIVO|ORDINARIO|VERBAL|DECLARATIVO|MONITORIO)|EJECUTIVO\s+(?:DE|SINGULAR|HIPOT|MIXTO|LABORAL|CON)"
+    r"|ACCION\s+(?:POPULAR|DE\s+CUMPL|DE\s+GRUPO|CONSTIT)|ACCIONANTE|ACCIONAD|PETICIONARI|EJECUTANTE|EJECUTAD[OA]"
+    r"|DERECHO\s+DE\s+PETICION|LEY\s+1095|DTE\s*[:.]|DD[OA]\s*[:.]|DERECHOS?\s+FUNDAMENTAL)"
 )
 
 
@@ -173,4 +178,4 @@ def _names_an_institution(view: View, span: Span) -> bool:
     if trimmed is None:
         return False
     name = view.folded[slice(*trimmed)]
-    return is_name(name) and is_institution(name) and _COURT.match(name) is None
+    return is_name(name) and INSTITUTION_HEAD.match(name) is not None and _COURT.match(name) is None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from sherlock_pg.ner.folding import View, collapse_spaces
@@ -46,31 +47,23 @@ class NameIndex:
         self._folded_names = [(View(entity.value).folded, entity.role) for entity in parties]
         self._plaintiffs = [entity for entity in parties if entity.role is Role.DEMANDANTE]
 
-    def _find_mentions(self) -> list[tuple[int, int, Role]]:
-        mentions = []
+    def _find_mentions(self) -> Iterator[tuple[int, Role]]:
+        """Give the end of each mention of a party, by the first three words of a long name too."""
         for entity in self.parties:
-            folded = View(entity.value).folded
-            words = re.findall(r"[A-Z0-9]+", folded)
-            if not words:
-                continue
-            pattern = r"[^A-Z0-9]{1,3}".join(map(re.escape, words))
-            for match in re.finditer(rf"(?<![A-Z]){pattern}(?![A-Z])", self._text):
-                mentions.append((match.end(), match.start(), entity.role))
-            if len(words) > 3:
-                pattern = r"[^A-Z0-9]{1,3}".join(map(re.escape, words[:3]))
+            words = re.findall(r"[A-Z0-9]+", View(entity.value).folded)
+            for spelled in (words, words[:3] if len(words) > 3 else []):
+                if not spelled:
+                    continue
+                pattern = r"[^A-Z0-9]{1,3}".join(map(re.escape, spelled))
                 for match in re.finditer(rf"(?<![A-Z]){pattern}(?![A-Z])", self._text):
-                    mentions.append((match.end(), match.start(), entity.role))
-        return mentions
+                    yield match.end(), entity.role
 
     def nearest_before(self, offset: int, reach: int = _REACH) -> tuple[int, Role] | None:
         """Give the end and role of the mention of a party nearest before an offset."""
-        nearest = None
-        for end, _start, role in self._mentions:
-            if end > offset:
-                break
-            if offset - end <= reach:
-                nearest = (end, role)
-        return nearest
+        before = bisect_right(self._mentions, offset, key=lambda mention: mention[0]) - 1
+        if before < 0 or offset - self._mentions[before][0] > reach:
+            return None
+        return self._mentions[before]
 
     def owner_of_id(self, start: int, end: int) -> Role | None:
         """Guess the party to whom the id at a span belongs."""
@@ -81,7 +74,7 @@ class NameIndex:
         mention = max(
             filter(None, (self.nearest_before(start), self._misread_before(start))), default=None
         )
-        labels = list(_ROLE_BEFORE.finditer(self._text, line_start, start))
+        labels = list(_ROLE_BEFORE.finditer(self._text, max(line_start, start - 80), start))
         if mention is None or mention[0] < line_start:
             if labels and re.search(
                 r"(?:DEL?|DE\s+LA)\s+$", self._text[line_start : labels[-1].start()]
@@ -127,7 +120,8 @@ class NameIndex:
         for match in reversed(list(_NAMED_PERSON.finditer(self._text, window_start, start))):
             role = self._party_like(match.group())
             if role is not None:
-                return match.end(), role
+                lead = self._text[max(0, match.start() - 40) : match.start()]
+                return None if _SOMEBODY_ELSE.search(lead) else (match.end(), role)
         return None
 
     def may_belong_to_plaintiff(self, start: int, end: int) -> bool:

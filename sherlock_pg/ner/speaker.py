@@ -50,6 +50,7 @@ _SIGNATURE = re.compile(
     r"(?:ATENTAMENTE|CORDIALMENTE|RESPETUOSAMENTE|DEL\s+SENOR\s+JUEZ|DE\s+USTED(?:ES)?|ATTE|FIRMA|GRACIAS|CON\s+RESPETO)[^\n]{0,40}[,.:]?[ \t]*\n\s{0,80}(?:[_\-]{3,60}\s{1,20})?(?:\(?F(?:D?O|IRMADO|DA)\.?\)?:?[ \t]*)?(?P<plaintiff>[A-Z][^\n:;0-9]{5,80})(?=\n|$|\s+C\.?C)"
 )
 _SENTENCE_LIMIT = 700
+_LONGEST_NAMES = 220
 
 
 def speakers(view: View) -> Iterator[Span]:
@@ -58,7 +59,7 @@ def speakers(view: View) -> Iterator[Span]:
     checked: set[int] = set()
     for match in _INTRODUCTION.finditer(flow):
         start = _sentence_start(flow, match.start())
-        if start in checked:
+        if start is None or start in checked:
             continue
         checked.add(start)
         yield from _introduced(view, start, match.start())
@@ -81,14 +82,19 @@ def signers(view: View) -> Iterator[Span]:
 
 
 def principals(view: View) -> Iterator[Span]:
-    """Give raw values of those for whom a lawyer or an officer of a company acts."""
+    """Give raw values of those for whom a lawyer acts, good where nobody speaks for himself."""
     for match in _LAWYER.finditer(view.flow):
-        yield match.span("principal")
+        if _ACTS_FOR.match(view.flow, match.start()):
+            yield match.span("principal")
 
 
-def _sentence_start(flow: str, offset: int) -> int:
-    breaks = list(_SENTENCE_BREAK.finditer(flow, max(0, offset - 220), offset))
-    return breaks[-1].end() if breaks else max(0, offset - 220)
+def _sentence_start(flow: str, offset: int) -> int | None:
+    """Give where the sentence or line around an offset begins, if that is near."""
+    window_start = max(0, offset - _LONGEST_NAMES)
+    breaks = list(_SENTENCE_BREAK.finditer(flow, window_start, offset))
+    if breaks:
+        return breaks[-1].end()
+    return 0 if window_start == 0 else None
 
 
 def _introduced(view: View, start: int, end: int) -> Iterator[Span]:

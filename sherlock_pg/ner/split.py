@@ -27,7 +27,9 @@ _CONTRA = re.compile(r"(?:EN\s+)?CONTRA\s+")
 _LOCAL_OFFICE = re.compile(
     r"(?:DIRECCION|SECCIONAL|REGIONAL|OFICINA|TERRITORIAL|SUCURSAL)\s+(?:LOCAL|TERRITORIAL|SECCIONAL|REGIONAL|[A-Z]+)\W*$"
 )
+_SECTIONAL = re.compile(r"(?<=\S)[\s,\-]{1,4}SECCIONAL\s+(?!DE\s)[A-Z ]{3,25}$")
 _NATION = re.compile(r"\W*(?:LA\s+)?NACION\b")
+_UNKNOWN_HEIRS = re.compile(r"(?:IN)?DETERMINAD[OA]S")
 _MANY = 40
 
 
@@ -63,6 +65,8 @@ def _parts(folded: str, left_start: int, boundary: re.Match[str], right_end: int
     mark = boundary.group().strip()
     if _CONTRA.match(right):
         return True
+    if _UNKNOWN_HEIRS.match(right):
+        return False
     if _NATION.match(left) and mark in ("-", ",") and not left.rstrip().endswith(")"):
         return False
     if mark == "-":
@@ -114,6 +118,9 @@ def _dash_parts(left: str, right: str) -> bool:
 def drop_local_office(folded: str, span: Span) -> Span:
     """Take a local office behind a dash off the name of the institution it belongs to."""
     start, end = span
+    suffix = _SECTIONAL.search(folded, start, end)
+    if suffix and suffix.start() > start:
+        return start, suffix.start()
     dash = folded.rfind(" - ", start, end)
     if dash > start and _LOCAL_OFFICE.match(folded[dash + 3 : end]):
         return start, len(folded[:dash].rstrip())
