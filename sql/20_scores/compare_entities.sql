@@ -1,0 +1,274 @@
+-- Level 3: what the entities of two documents say about each other.
+do $$
+begin
+    if to_regtype('sherlock.entity_agreement') is null then
+        create type sherlock.entity_agreement as (
+            demandante_agrees boolean,
+            demandado_agrees boolean,
+            both_parties boolean,
+            cedula_agrees boolean,
+            correo_agrees boolean,
+            radicado_agrees boolean,
+            referencia_jaccard double precision,
+            is_comparable boolean,
+            has_conflict boolean,
+            shared jsonb,
+            differing jsonb
+        );
+    end if;
+end;
+$$;
+
+comment on type sherlock.entity_agreement is
+'How the entities of two documents agree, role by role; null where one of them lacks the role.';
+comment on column sherlock.entity_agreement.demandante_agrees is 'A plaintiff is the same.';
+comment on column sherlock.entity_agreement.demandado_agrees is 'A defendant is the same.';
+comment on column sherlock.entity_agreement.both_parties is 'Both of these; never null.';
+comment on column sherlock.entity_agreement.cedula_agrees is 'An identity number is the same.';
+comment on column sherlock.entity_agreement.correo_agrees is 'An address is the same.';
+comment on column sherlock.entity_agreement.radicado_agrees is 'A docket number is the same.';
+comment on column sherlock.entity_agreement.referencia_jaccard is
+'Jaccard similarity of the sets of reference numbers.';
+comment on column sherlock.entity_agreement.is_comparable is
+'Both documents have both parties, or an identity number, or an address.';
+comment on column sherlock.entity_agreement.has_conflict is
+'The documents are about different people; see sherlock.compare_entities.';
+comment on column sherlock.entity_agreement.shared is
+'What agrees: array of {role, value}, with other where a name is written differently.';
+comment on column sherlock.entity_agreement.differing is
+'Roles where nothing agrees: array of {role, value, other}, of the left and the right document.';
+
+create or replace function sherlock._entity_profile(p_entities sherlock.entities[])
+returns jsonb
+language sql immutable parallel safe
+-- What is compared: {role: [normalised, ...]}, names as [normalised, name_key]. Identity numbers of
+-- others than the plaintiff count only where there are no other; others' addresses never do.
+-- Bounded: the first 20 names and 100 values of each other role.
+return (
+    select jsonb_strip_nulls(jsonb_build_object(
+        'demandante', jsonb_agg(jsonb_build_array(e.normalised, e.name_key) order by e.ordinal)
+            filter (where e.role = 'demandante' and e.ordinal <= 20),
+        'demandado', jsonb_agg(jsonb_build_array(e.normalised, e.name_key) order by e.ordinal)
+            filter (where e.role = 'demandado' and e.ordinal <= 20),
+        'cedula', coalesce(
+            jsonb_agg(e.normalised order by e.ordinal) filter (
+                where e.role = 'cedula' and coalesce(e.owner_role, 'demandante') = 'demandante'),
+            jsonb_agg(e.normalised order by e.ordinal) filter (where e.role = 'cedula')),
+        'correo', jsonb_agg(e.normalised order by e.ordinal) filter (
+            where e.role = 'correo' and coalesce(e.owner_role, 'demandante') = 'demandante'),
+        'radicado', jsonb_agg(e.normalised order by e.ordinal) filter (where e.role = 'radicado'),
+        'referencia', jsonb_agg(e.normalised order by e.ordinal)
+            filter (where e.role = 'referencia')
+    ))
+    from unnest(p_entities) as e
+    where e.is_comparable and e.ordinal <= 100
+);
+
+create or replace function sherlock._entity_profile(p_document_id bigint)
+returns jsonb
+language sql stable parallel safe
+return (
+    select sherlock._entity_profile(array_agg(e))
+    from sherlock.entities as e
+    where e.document_id = p_document_id
+);
+
+create or replace function sherlock._agreeing_names(
+    p_left jsonb,
+    p_right jsonb,
+    p_fuzzy_threshold double precision
+)
+returns text[]
+language plpgsql immutable strict parallel safe
+as $$
+-- The first pair of names that agree: left, right, and exact or fuzzy. Equal names first.
+declare
+    v_left jsonb;
+    v_right jsonb;
+begin
+    for v_left in select jsonb_array_elements(p_left) loop
+        for v_right in select jsonb_array_elements(p_right) loop
+            if (v_left = v_right or v_left -> 1 = v_right -> 1)
+               and not sherlock.is_initials(v_left ->> 0)
+            then
+                return array[v_left ->> 0, v_right ->> 0, 'exact'];
+            end if;
+        end loop;
+    end loop;
+    for v_left in select jsonb_array_elements(p_left) loop
+        for v_right in select jsonb_array_elements(p_right) loop
+            if sherlock.names_agree(
+                v_left ->> 0, v_left ->> 1, v_right ->> 0, v_right ->> 1, p_fuzzy_threshold)
+            then
+                return array[v_left ->> 0, v_right ->> 0, 'fuzzy'];
+            end if;
+        end loop;
+    end loop;
+    return null;
+end;
+$$;
+
+create or replace function sherlock._shared_values(p_left jsonb, p_right jsonb)
+returns text[]
+language sql immutable strict parallel safe
+return array(
+    select l.value
+    from jsonb_array_elements_text(p_left) with ordinality as l (value, ordinal)
+    where p_right ? l.value
+    order by l.ordinal
+);
+
+create or replace function sherlock._listed(p_values jsonb)
+returns text
+language sql immutable strict parallel safe
+-- The first five values for the evidence.
+return (
+    select string_agg(
+        case jsonb_typeof(v.value) when 'array' then v.value ->> 0 else v.value #>> '{}' end,
+        '; ' order by v.ordinal)
+    from jsonb_array_elements(p_values) with ordinality as v (value, ordinal)
+    where v.ordinal <= 5
+);
+
+create or replace function sherlock._one_edit_apart(p_left text, p_right text)
+returns boolean
+language plpgsql immutable strict parallel safe
+as $$
+-- One character replaced, missing or too many: what a slip of OCR or of the pen makes.
+declare
+    v_at integer := 1;
+begin
+    if abs(length(p_left) - length(p_right)) > 1 or p_left = p_right then
+        return false;
+    end if;
+    while substr(p_left, v_at, 1) = substr(p_right, v_at, 1) loop
+        v_at := v_at + 1;
+    end loop;
+    return substr(p_left, v_at + 1) = substr(p_right, v_at + 1)
+        or substr(p_left, v_at + 1) = substr(p_right, v_at)
+        or substr(p_left, v_at) = substr(p_right, v_at + 1);
+end;
+$$;
+
+create or replace function sherlock._any_one_edit_apart(p_left jsonb, p_right jsonb)
+returns boolean
+language sql immutable strict parallel safe
+return exists (
+    select
+    from jsonb_array_elements_text(p_left) as l (value)
+    cross join jsonb_array_elements_text(p_right) as r (value)
+    where sherlock._one_edit_apart(l.value, r.value)
+);
+
+create or replace function sherlock.compare_entities(
+    p_left jsonb,
+    p_right jsonb,
+    p_fuzzy_threshold double precision
+)
+returns sherlock.entity_agreement
+language plpgsql immutable parallel safe
+as $$
+declare
+    v_role text;
+    v_left jsonb;
+    v_right jsonb;
+    v_names text[];
+    v_values text[];
+    v_agrees boolean;
+    v_is_same_name boolean := false;
+    v_result sherlock.entity_agreement;
+begin
+    v_result.shared := '[]';
+    v_result.differing := '[]';
+    foreach v_role in array
+        array['demandante', 'demandado', 'cedula', 'correo', 'radicado', 'referencia']
+    loop
+        v_left := p_left -> v_role;
+        v_right := p_right -> v_role;
+        continue when v_left is null or v_right is null;
+
+        if v_role in ('demandante', 'demandado') then
+            v_names := sherlock._agreeing_names(v_left, v_right, p_fuzzy_threshold);
+            v_agrees := v_names is not null;
+            if v_agrees then
+                v_result.shared := v_result.shared || jsonb_strip_nulls(jsonb_build_object(
+                    'role', v_role, 'value', v_names[1],
+                    'other', nullif(v_names[2], v_names[1])));
+            end if;
+        else
+            v_values := sherlock._shared_values(v_left, v_right);
+            v_agrees := cardinality(v_values) > 0;
+            if v_agrees then
+                v_result.shared := v_result.shared || jsonb_build_object(
+                    'role', v_role, 'value', array_to_string(v_values[:5], '; '));
+            end if;
+        end if;
+        if not v_agrees then
+            v_result.differing := v_result.differing || jsonb_build_object(
+                'role', v_role, 'value', sherlock._listed(v_left),
+                'other', sherlock._listed(v_right));
+        end if;
+
+        case v_role
+            when 'demandante' then
+                v_result.demandante_agrees := v_agrees;
+                v_is_same_name := coalesce(v_names[3] = 'exact', false);
+            when 'demandado' then v_result.demandado_agrees := v_agrees;
+            when 'cedula' then v_result.cedula_agrees := v_agrees;
+            when 'correo' then v_result.correo_agrees := v_agrees;
+            when 'radicado' then v_result.radicado_agrees := v_agrees;
+            else
+                v_result.referencia_jaccard := cardinality(v_values)::double precision
+                    / (jsonb_array_length(v_left) + jsonb_array_length(v_right)
+                       - cardinality(v_values));
+        end case;
+    end loop;
+
+    v_result.both_parties :=
+        coalesce(v_result.demandante_agrees and v_result.demandado_agrees, false);
+    v_result.is_comparable :=
+        (v_result.demandante_agrees is not null and v_result.demandado_agrees is not null)
+        or v_result.cedula_agrees is not null
+        or v_result.correo_agrees is not null;
+    v_result.has_conflict := case
+        when v_result.cedula_agrees is null then v_result.demandante_agrees is false
+        else not v_result.cedula_agrees
+             and not v_is_same_name
+             and not sherlock._any_one_edit_apart(p_left -> 'cedula', p_right -> 'cedula')
+    end;
+    return v_result;
+end;
+$$;
+
+comment on function sherlock.compare_entities(jsonb, jsonb, double precision) is
+'How the entities of two documents agree; p_left and p_right as sherlock._entity_profile gives them. '
+'A role agrees if any value of the left is the same as any of the right: names by '
+'sherlock.names_agree with the threshold, all others if equal. has_conflict: (a) both have identity '
+'numbers, none is equal or one edited digit away from another, and no plaintiff''s name is the same '
+'(in any order of words; merely similar names, like Juan and Juana, don''t count), or (b) one has '
+'no identity number, both have plaintiffs, and none agrees. A differing docket is no conflict: '
+'the same case may be filed again. It is listed in differing, with all that differs.';
+
+create or replace function sherlock.entity_score(
+    p_both_parties boolean,
+    p_cedula_agrees boolean,
+    p_correo_agrees boolean,
+    p_both_parties_boost double precision,
+    p_cedula_boost double precision,
+    p_correo_boost double precision
+)
+returns double precision
+language sql immutable parallel safe
+return coalesce(
+    (
+        case when p_both_parties then p_both_parties_boost else 0 end
+        + case when p_cedula_agrees then p_cedula_boost else 0 end
+        + case when p_correo_agrees then p_correo_boost else 0 end
+    ) / nullif(p_both_parties_boost + p_cedula_boost + p_correo_boost, 0),
+    0
+);
+
+comment on function sherlock.entity_score(
+    boolean, boolean, boolean, double precision, double precision, double precision) is
+'Score of level 3, 0 to 1: the boosts of what agrees as a share of all boosts. What could not be '
+'compared (null) counts as not agreeing.';

@@ -1,0 +1,100 @@
+-- Whether two normalised names are of the same party. The ratio alone is unsafe: Juzgado 22 and
+-- Juzgado 23 reach 0.97, Ruiz and Díaz behind the same two first names 0.89.
+
+create or replace function sherlock._numbers_of_name(p_normalised text)
+returns text[]
+language sql immutable strict parallel safe
+return array(
+    select distinct m.number[1] collate "C"
+    from regexp_matches(
+        p_normalised collate "C",
+        '\m([0-9]+[a-z]?|(?<=\msubseccion )[a-z])\M', 'g') as m (number)
+    order by 1
+);
+
+create or replace function sherlock._ratio_reaches(
+    p_left text,
+    p_right text,
+    p_threshold double precision
+)
+returns boolean
+language plpgsql immutable strict parallel safe
+as $$
+-- Whether the ratio of two texts, in this order or the other, is at least the threshold.
+declare
+    v_left text := left(p_left, 200);
+    v_right text := left(p_right, 200);
+    v_length double precision := length(v_left) + length(v_right);
+    v_needed integer := ceil(p_threshold * v_length / 2 - 1e-9);
+    v_matching integer;
+begin
+    -- Characters that the other text lacks altogether can't match.
+    if length(v_left) - length(translate(v_left, v_right, '')) < v_needed
+       or length(v_right) - length(translate(v_right, v_left, '')) < v_needed
+    then
+        return false;
+    end if;
+    v_matching := sherlock._matching_characters(v_left, v_right, v_needed);
+    if v_matching < v_needed then
+        v_matching := sherlock._matching_characters(v_right, v_left, v_needed);
+    end if;
+    return coalesce(v_matching >= v_needed, false);
+end;
+$$;
+
+create or replace function sherlock._own_words(p_name text, p_other text)
+returns text
+language sql immutable strict parallel safe
+-- The words that only p_name has, in its order; without spaces, which OCR loses and invents, and
+-- with the letters that it reads as digits.
+return (
+    select translate(string_agg(w.word, '' order by w.ordinal), '0125', 'olzs')
+    from unnest(string_to_array(p_name, ' ')) with ordinality as w (word, ordinal)
+    where w.word <> all(string_to_array(p_other, ' '))
+      and w.word not in ('de', 'la', 'del', 'las', 'los', 'y')
+);
+
+create or replace function sherlock._own_words_resemble(p_left text, p_right text)
+returns boolean
+language sql immutable strict parallel safe
+-- Below 0.65 the words that tell two names apart are other words, not misread ones.
+return coalesce(
+    sherlock._ratio_reaches(
+        sherlock._own_words(p_left, p_right), sherlock._own_words(p_right, p_left), 0.65),
+    true);
+
+create or replace function sherlock.names_agree(
+    p_left_normalised text,
+    p_left_key text,
+    p_right_normalised text,
+    p_right_key text,
+    p_threshold double precision
+)
+returns boolean
+language plpgsql immutable strict parallel safe
+as $$
+begin
+    if p_left_normalised = p_right_normalised or p_left_key = p_right_key then
+        return not sherlock.is_initials(p_left_normalised);
+    end if;
+    if not (sherlock._ratio_reaches(p_left_normalised, p_right_normalised, p_threshold)
+            or sherlock._ratio_reaches(p_left_key, p_right_key, p_threshold))
+       or sherlock.is_initials(p_left_normalised)
+       or sherlock.is_initials(p_right_normalised)
+       or sherlock._numbers_of_name(p_left_normalised)
+            <> sherlock._numbers_of_name(p_right_normalised)
+    then
+        return false;
+    end if;
+    return sherlock._own_words_resemble(p_left_normalised, p_right_normalised)
+        or sherlock._own_words_resemble(p_left_key, p_right_key);
+end;
+$$;
+
+comment on function sherlock.names_agree(text, text, text, text, double precision) is
+'Whether two normalised names (with their sherlock.name_key) are of the same party: equal, equal but '
+'for the order of words, or Ratcliff/Obershelp ratio of the names or of their keys at least '
+'p_threshold in either order. Even then not if numbers differ (Juzgado 22 and 23), if the words that '
+'only one of them has don''t resemble those that only the other has (Ruiz and Díaz, Neiva and '
+'Cúcuta), or if one is initials. Juan Pérez and Juana Pérez (0.97) agree: a letter may be '
+'misread, so only their ids can tell them apart (see sherlock.compare_entities).';
