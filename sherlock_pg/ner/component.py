@@ -1,8 +1,8 @@
 """The spaCy component `sherlock_parties`; importing this module registers it.
 
-In a pipeline without named entity recognition it applies the rules; behind a recogniser it also fills
-a party role that the rules left empty, with a name that stands beside a cue of filing. It writes
-`doc.spans["parties"]` (labels are roles) and `doc._.parties` (a list of entities).
+In a pipeline without named entity recognition it applies the rules; behind a recogniser it also
+fills a party role that the rules left empty, with a name that stands beside a cue of filing. It
+writes `doc.spans["parties"]` (labels are roles) and `doc._.parties` (a list of entities).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _OLDER_MODEL_WARNING = r"\[W095\]"
 
 _SHOUTED = re.compile(r"[A-ZÁÉÍÓÚÜÑ]{3,}(?![a-záéíóúüñ])")
 _FILING_VERB = re.compile(
-    r"INSTAUR|INTERPON|INTERPUS|PROMUEV|PROMOV|PRESENT[AO]|SOLICIT|DEMAND|ACUD|COMPAREC|SUSCRI|RECLAMA|INVOC"
+    r"INSTAUR|INTERPON|INTERPUS|PROMUEV|PROMOV|PRESENT[AO]|SOLICIT|DEMAND|ACUD|COMPAREC|SUSCRI"
+    r"|RECLAMA|INVOC"
 )
 _IDENTIFIED = re.compile(r"[\s,]{0,4}(?:C\.?\s?C|CEDULA|IDENTIFICAD|MAYOR\s+DE\s+EDAD|CON\s+C)")
 _OPPOSED = re.compile(
@@ -100,7 +101,7 @@ def load_pipeline(model: Model) -> Language:
             nlp = spacy.load(model.name, exclude=_UNUSED_PIPES)
         except Exception as error:
             raise EnvironmentFault(
-                f"spaCy {spacy.__version__} cannot load the model {model.label}: {error}",
+                f"spaCy {spacy.about.__version__} cannot load the model {model.label}: {error}",
                 hint=f"install one made for it: python -m spacy download {model.name}",
             ) from error
     nlp.add_pipe(COMPONENT_NAME, last=True)

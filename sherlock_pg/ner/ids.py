@@ -25,19 +25,24 @@ _KINDS = (
     (IdType.RC, r"REGISTROS?\s+CIVIL(?:ES)?(?:\s+DE\s+NACIMIENTO)?|N\.?U\.?I\.?P\.?|R\.?C\.?"),
     (
         IdType.PPT,
-        r"(?:PERMISO\s+(?:POR|DE|ESPECIAL\s+DE)\s+(?:PROTECCION\s+TEMPORAL|PERMANENCIA)\s*)?\(?P\.?(?:P\.?T|E\.?P)\.?\)?|PERMISO\s+(?:POR|DE|ESPECIAL\s+DE)\s+(?:PROTECCION\s+TEMPORAL|PERMANENCIA)",
+        r"(?:PERMISO\s+(?:POR|DE|ESPECIAL\s+DE)\s+(?:PROTECCION\s+TEMPORAL"
+        r"|PERMANENCIA)\s*)?\(?P\.?(?:P\.?T|E\.?P)\.?\)?|PERMISO\s+(?:POR|DE"
+        r"|ESPECIAL\s+DE)\s+(?:PROTECCION\s+TEMPORAL|PERMANENCIA)",
     ),
     (IdType.PA, r"PASAPORTE"),
     (
         IdType.CC,
-        r"C(?:EDU[LI1]AS?|ED\.?)(?!\s+(?:CATASTRAL|PROFESIONAL|REAL|MILITAR))(?:\s+DE\s+C(?:IUDADANIA|IU|\.))?"
-        r"|C\.?\s?C[.,]?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))|D\.\s?I\.|IDENTIFICAD[OA]S?\s+CON(?:\s+EL)?|IDENTIFICACION|CEDULAD[OA]",
+        r"C(?:EDU[LI1]AS?|ED\.?)(?!\s+(?:CATASTRAL|PROFESIONAL|REAL"
+        r"|MILITAR))(?:\s+DE\s+C(?:IUDADANIA|IU|\.))?"
+        r"|C\.?\s?C[.,]?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))|D\.\s?I\."
+        r"|IDENTIFICAD[OA]S?\s+CON(?:\s+EL)?|IDENTIFICACION|CEDULAD[OA]",
     ),
 )
 _ID = re.compile(
     r"(?<![A-Z0-9.])(?:"
     + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS)
-    + rf")(?:\s?\(?C\.?C\.?\)?)?(?:\s+DEL?\s+(?:{PLAINTIFF}|{DEFENDANT}))?(?:\s+DE\s+[A-Z]{{4,12}})?{_NUMBER_SIGN}(?:[A-HJKMNP-Z]{{1,3}})?{_NUMBER}(?:\s?-\s?(?P<check>\d))?(?!{_DIGIT})"
+    + rf")(?:\s?\(?C\.?C\.?\)?)?(?:\s+DEL?\s+(?:{PLAINTIFF}"
+    rf"|{DEFENDANT}))?(?:\s+DE\s+[A-Z]{{4,12}})?{_NUMBER_SIGN}(?:[A-HJKMNP-Z]{{1,3}})?{_NUMBER}(?:\s?-\s?(?P<check>\d))?(?!{_DIGIT})"
 )
 _ONE_MORE = re.compile(rf"\s?(?:,|Y|E)\s(?:{_NUMBER_SIGN})?{_NUMBER}(?!{_DIGIT})")
 _LETTERS_TO_DIGITS = str.maketrans({"O": "0", "I": "1", "L": "1", "|": "1"})
@@ -60,9 +65,12 @@ _RADICADO = re.compile(
 _RADICADO_LENGTHS = (21, 23)
 
 _REFERENCE_CUE = (
-    r"(?:ACTO\s+ADMINISTRATIVO|ACTO|ACTA|RESOLUCION(?:ES)?|CONTRATO|CONVENIO|POLIZA|FACTURA(?:\s+ELECTRONICA)?(?:\s+DE\s+VENTA)?|EXPEDIENTE|EXP\.?"
-    r"|OFICIO|COMPARENDO|RADICADO|RADICACION|RAD\.?|MATRICULA(?:\s+INMOBILIARIA)?|PAGARE|LETRA|ESCRITURA(?:\s+PUBLICA)?|CREDITO|OBLIGACION"
-    r"|PETICION|PQRS?D?|SINIESTRO|LICENCIA|ORDEN|AUTORIZACION|DECRETO|LEY|ACUERDO|CIRCULAR|CASO|SPOA|NOTICIA\s+CRIMINAL|PROCESO|CUENTA)"
+    r"(?:ACTO\s+ADMINISTRATIVO|ACTO|ACTA|RESOLUCION(?:ES)?|CONTRATO|CONVENIO|POLIZA"
+    r"|FACTURA(?:\s+ELECTRONICA)?(?:\s+DE\s+VENTA)?|EXPEDIENTE|EXP\.?"
+    r"|OFICIO|COMPARENDO|RADICADO|RADICACION|RAD\.?|MATRICULA(?:\s+INMOBILIARIA)?|PAGARE|LETRA"
+    r"|ESCRITURA(?:\s+PUBLICA)?|CREDITO|OBLIGACION"
+    r"|PETICION|PQRS?D?|SINIESTRO|LICENCIA|ORDEN|AUTORIZACION|DECRETO|LEY|ACUERDO|CIRCULAR|CASO"
+    r"|SPOA|NOTICIA\s+CRIMINAL|PROCESO|CUENTA)"
 )
 _REFERENCE = re.compile(
     rf"(?<![A-Z])(?P<cue>{_REFERENCE_CUE})(?![A-Z])(?:\s+CON)?(?:\s+EL)?{_NUMBER_SIGN}"

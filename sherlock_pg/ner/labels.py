@@ -27,14 +27,19 @@ _ROLE_WORD = re.compile(
     rf"(?:[ \t]*[/\-][ \t]*(?:{PLAINTIFF}|{DEFENDANT})(?![A-Z]))?"
 )
 _NOT_THE_PARTY = re.compile(
-    r"(?<![A-Z])(?:APODERAD[OA]S?|ABOGAD[OA]S?|REPRESENTANTE|CORREO|E-?MAIL|DIRECCION|CEDULA|TELEFONO"
+    r"(?<![A-Z])(?:APODERAD[OA]S?|ABOGAD[OA]S?|REPRESENTANTE|CORREO|E-?MAIL|DIRECCION|CEDULA"
+    r"|TELEFONO"
     r"|NOTIFICACION(?:ES)?|DOMICILIO|PRUEBAS|DEMANDA|RESPUESTA|CONTESTACION|FIRMA)"
     r"(?:\s+(?:LEGAL|JUDICIAL|ELECTRONIC[OA]))?(?:\s+(?:DEL?|DE\s+LA|LA|EL|PARTE)){0,3}\s+$"
 )
 _PLURAL = re.compile(r"S(?:\W|$)|\((?:S|ES|AS|OS)\)")
-_NUMBERING = r"[ \t]*(?:[*>|\-][ \t]*)?(?:\(?(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,4}|[A-H])[.)°\-]{0,2}[ \t]*-?[ \t]*)?"
+_NUMBERING = (
+    r"[ \t]*(?:[*>|\-][ \t]*)?"
+    r"(?:\(?(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,4}|[A-H])[.)°\-]{0,2}[ \t]*-?[ \t]*)?"
+)
 _LEAD = re.compile(
-    rf"{_NUMBERING}(?:(?:NOMBRES?(?:\s+Y\s+APELLIDOS)?(?:\s+COMPLETOS?)?|DATOS|IDENTIFICACION|INDIVIDUALIZACION|CALIDAD)"
+    rf"{_NUMBERING}(?:(?:NOMBRES?(?:\s+Y\s+APELLIDOS)?(?:\s+COMPLETOS?)?|DATOS|IDENTIFICACION"
+    rf"|INDIVIDUALIZACION|CALIDAD)"
     r"\s+(?:DEL?|DE\s+LA|DE\s+LOS|DE\s+LAS)\s+)?(?:EL\s+|LA\s+|LOS\s+|LAS\s+)?"
     r"(?:(?:PARTE|ENTIDAD|ENTIDADES|AUTORIDAD|AUTORIDADES|PERSONA|SUJETO)\s+)?"
 )
@@ -42,7 +47,8 @@ _SEPARATOR = re.compile(r"[ \t]*(?:[:;.|\-=]+[ \t]*)*")
 _INLINE_LABEL = re.compile(rf"(?<![A-Z]){ANY_LABEL}[ \t]*[:|]")
 _STOP_LINE = re.compile(rf"{_NUMBERING}{ANY_LABEL}")
 _NEW_PARAGRAPH = re.compile(
-    r"(?<![A-Z])(?:MAYOR(?:ES)?\s+DE\s+EDAD|IDENTIFICAD[OA@]S?|CIUDADAN[OA]\s|VECIN[OA]\s|ABOGAD[OA]\s+EN"
+    r"(?<![A-Z])(?:MAYOR(?:ES)?\s+DE\s+EDAD|IDENTIFICAD[OA@]S?|CIUDADAN[OA]\s|VECIN[OA]\s"
+    r"|ABOGAD[OA]\s+EN"
     r"|ACTUANDO|OBRANDO|EN\s+MI\s+CALIDAD|E\.?\s?S\.?\s?D\b|REPUBLICA\s+DE|RAMA\s+JUDICIAL)"
 )
 _NAMED_FIELD = re.compile(r"[ \t]*(?:NOMBRES?(?:\s+Y\s+APELLIDOS)?|RAZON\s+SOCIAL)[ \t]*:")
@@ -50,7 +56,8 @@ _OPEN_END = (",", " Y", " DE", " DEL", " LA", " LOS", "-", " E", ";", " EL", " P
 _INITIALS_END = re.compile(r"(?:[A-Z]\.){2,}$|\b(?:LTDA|DRA?|SRA?)\.$")
 _BULLET = re.compile(r"[ \t]*(?:[*\-][ \t]*|\(?(?:\d{1,2}|[A-H])[.)\-]+[ \t]*)")
 _SENTENCE_START = re.compile(
-    r"(?:Y|O|EN|DEL?|QUE|SE|NO|ES|AL|HA|POR|CON|LE|LO|SU|A|FUE|SOLICIT[AO]|MANIFEST|INTERP|CUENTA|TIENE|PIDE|ALEG)(?![A-Z])"
+    r"(?:Y|O|EN|DEL?|QUE|SE|NO|ES|AL|HA|POR|CON|LE|LO|SU|A|FUE|SOLICIT[AO]|MANIFEST|INTERP|CUENTA"
+    r"|TIENE|PIDE|ALEG)(?![A-Z])"
 )
 _VERSUS = re.compile(
     r"^[ \t]*DE[ \t]*:[ \t]*(?P<plaintiff>[^\n]{3,160})\n(?:[^\n]{0,80}\n){0,2}?"
@@ -61,7 +68,8 @@ _AGAINST = re.compile(
     r"^[ \t]*(?:EN\s+)?CONTRA(?:[ \t]+DE)?[ \t]*:[ \t]*(?P<defendant>[^\n]{3,200})", re.MULTILINE
 )
 _BETWEEN = re.compile(
-    r"^[ \t]*(?P<plaintiff>[^\n:]{5,120})\n[ \t]*(?:VS?\.?|VERSUS|CONTRA)[ \t]*\n[ \t]*(?P<defendant>[^\n]{3,160})",
+    r"^[ \t]*(?P<plaintiff>[^\n:]{5,120})\n[ \t]*(?:VS?\.?|VERSUS"
+    r"|CONTRA)[ \t]*\n[ \t]*(?P<defendant>[^\n]{3,160})",
     re.MULTILINE,
 )
 
@@ -89,7 +97,7 @@ def _value_of(view: View, label: re.Match[str]) -> Span | None:
     mark = separator.group().strip()
     if _NOT_THE_PARTY.search(folded, max(line_start, label.start() - 60), label.start()):
         return None
-    if not leads and (":" not in mark or not folded[label.start() - 1] in ' \t|,;./-("'):
+    if not leads and (":" not in mark or folded[label.start() - 1] not in ' \t|,;./-("'):
         return None
     start = separator.end()
     end = min(_line_end(folded, start), start + _LONGEST_VALUE)
@@ -147,9 +155,9 @@ def _value_below(view: View, label_end: int, label: re.Match[str]) -> Span | Non
         below += 1
     above = _bare_labels_above(folded, folded.rfind("\n", 0, label.start()) + 1)
     values = lines[below : below + above + below + 1]
-    if above + below and len(values) == above + below + 1:
-        if not any(_STOP_LINE.match(folded, *line) for line in values):
-            return values[above]
+    is_stack = above + below > 0 and len(values) == above + below + 1
+    if is_stack and not any(_STOP_LINE.match(folded, *line) for line in values):
+        return values[above]
     if below or not lines or _STOP_LINE.match(folded, *lines[0]):
         return None
     start, end = lines[0]

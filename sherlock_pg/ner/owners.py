@@ -15,21 +15,29 @@ _REACH = 420
 _MISREAD_REACH = 160
 _SAME_NAME = 0.75
 _SOMEBODY_ELSE = re.compile(
-    r"(?<![A-Z])(?:REPRESENTAD[OA]\s+(?:LEGALMENTE|JUDICIALMENTE|POR)|REPRESENTANTE\s+LEGAL|REPRESENTACION(?:\s+LEGAL)?\s+DE"
-    r"|MENOR(?!(?:ES)?\s+DE\s+EDAD)|MIS?\s+(?:MENOR(?:ES)?|HIJ[OA]S?|MADRE|PADRE|ESPOS[OA]|COMPANER[OA]|HERMAN[OA]|CONYUGE|ABUEL[OA]|SENORA?\s+(?:MADRE|PADRE)|SUEGR[OA]|NIET[OA]|TI[OA]|PRIM[OA]|POBRE|BEBE)"
-    r"|COMPANER[OA]\s+PERMANENTE|Q\s?\.?\s?E\s?\.?\s?P\s?\.?\s?D|(?:SU|MI|DE|UN|UNA|DEL)\s+(?:APODERAD[OA]|ABOGAD[OA])|AGENCIAD[OA]|FALLECID[OA]|CAUSANTE|OFICIOS[OA]\s+(?:DE|DEL)|A\s+FAVOR\s+DE|FAVOR\s+DEL"
-    r"|GERENTE|HIJ[OA]\s+DE|VICTIMA|TESTIGO|DEFENSORA?\s+(?:DE|PUBL)|QUIEN\s+EN\s+VIDA|A\s+NOMBRE\s+DE(?!L?\s+ACCIONANTE)|PACIENTE|BENEFICIARI[OA]|NOTARI[OA]|DR\.|DRA\.)(?![A-Z])"
+    r"(?<![A-Z])(?:REPRESENTAD[OA]\s+(?:LEGALMENTE|JUDICIALMENTE|POR)|REPRESENTANTE\s+LEGAL"
+    r"|REPRESENTACION(?:\s+LEGAL)?\s+DE"
+    r"|MENOR(?!(?:ES)?\s+DE\s+EDAD)|MIS?\s+(?:MENOR(?:ES)?|HIJ[OA]S?|MADRE|PADRE|ESPOS[OA]"
+    r"|COMPANER[OA]|HERMAN[OA]|CONYUGE|ABUEL[OA]|SENORA?\s+(?:MADRE|PADRE)|SUEGR[OA]|NIET[OA]"
+    r"|TI[OA]|PRIM[OA]|POBRE|BEBE)"
+    r"|COMPANER[OA]\s+PERMANENTE|Q\s?\.?\s?E\s?\.?\s?P\s?\.?\s?D|(?:SU|MI|DE|UN|UNA"
+    r"|DEL)\s+(?:APODERAD[OA]|ABOGAD[OA])|AGENCIAD[OA]|FALLECID[OA]|CAUSANTE|OFICIOS[OA]\s+(?:DE"
+    r"|DEL)|A\s+FAVOR\s+DE|FAVOR\s+DEL"
+    r"|GERENTE|HIJ[OA]\s+DE|VICTIMA|TESTIGO|DEFENSORA?\s+(?:DE|PUBL)|QUIEN\s+EN\s+VIDA"
+    r"|A\s+NOMBRE\s+DE(?!L?\s+ACCIONANTE)|PACIENTE|BENEFICIARI[OA]|NOTARI[OA]|DR\.|DRA\.)(?![A-Z])"
 )
 _SIGNED = re.compile(r"[\s,.;:()\-]*(?:C\.?\s?C|CEDULA|CC|NIT|C\.E|IDENTIFICA)?[A-Z.\s:°#]{0,40}$")
 _ROLE_BEFORE = re.compile(
     rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}))(?![A-Z])"
 )
 _ROLE_BEHIND = re.compile(
-    rf"[^\n\d]{{0,30}}?\(?(?:DEL\s+|DE\s+LA\s+|LA\s+|EL\s+)?(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}))(?![A-Z])"
+    rf"[^\n\d]{{0,30}}?\(?(?:DEL\s+|DE\s+LA\s+|LA\s+|EL\s+)?(?:(?P<plaintiff>{PLAINTIFF})"
+    rf"|(?P<defendant>{DEFENDANT}))(?![A-Z])"
 )
 _PROFESSIONAL_CARD = re.compile(
     r"T\.?\s?P\.?[^\d\n]{0,12}\d[\d.\-]{2,9}|TARJETA\s+PROFESIONAL[^\d\n]{0,12}\d[\d.\-]{2,9}"
 )
+_BELONGING = re.compile(r"(?<![A-Z])(?:DEL?|DE\s+LA)\s+$")
 _ANOTHER_ID = re.compile(r"\d[\d.' ]{4,}\d")
 _NAMED_PERSON = re.compile(
     r"(?<![A-Z])[A-Z][A-Z0-9'\-]{2,20}(?:\s(?:DE\s|DEL\s|LA\s){0,2}[A-Z][A-Z0-9'\-]{2,20}){1,4}"
@@ -75,10 +83,9 @@ class NameIndex:
             filter(None, (self.nearest_before(start), self._misread_before(start))), default=None
         )
         labels = list(_ROLE_BEFORE.finditer(self._text, max(line_start, start - 80), start))
-        if mention is None or mention[0] < line_start:
-            if labels and re.search(
-                r"(?:DEL?|DE\s+LA)\s+$", self._text[line_start : labels[-1].start()]
-            ):
+        if (mention is None or mention[0] < line_start) and labels:
+            lead = self._text[line_start : labels[-1].start()]
+            if _BELONGING.search(lead):
                 return _role_of(labels[-1])
         if mention is None:
             return None

@@ -47,7 +47,7 @@ class PartyExtractor:
 
     @property
     def versions(self) -> dict[str, str]:
-        """What the result depends on, to be stored beside it: rules and, if used, model and spaCy."""
+        """What the result depends on, to be stored beside it: the rules, a model and its spaCy."""
         versions = {"rules": rules.RULES_VERSION}
         if self._model is not None:
             versions["model"] = self._model.label

@@ -1,8 +1,9 @@
 """Parties and identifiers by rules: pure functions on a text, without spaCy.
 
-A labelled line ('ACCIONANTE: …') is trusted before a narrating sentence ('tutela promovida por … contra
-…'), that before the first person ('…, mayor de edad, … interpongo'), for each role on its own. Every
-quantifier in the patterns is bounded, so garbage from a bad scan costs no more than prose.
+A labelled line ('ACCIONANTE: …') is trusted before a narrating sentence ('tutela promovida por …
+contra …'), that before the first person ('…, mayor de edad, … interpongo'), for each role on its
+own. Every quantifier in the patterns is bounded, so garbage from a bad scan costs no more than
+prose.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _SCORES = {Source.LABEL: 0.95, Source.NARRATIVE: 0.85, Source.FIRST_PERSON: 0.75
 _WEAK_SCORE = 0.5
 _BLANK = re.compile(r"[ \t]?(?:_{2,}|\.{4,}|X{3,})")
 _END_OF_LIST = re.compile(
-    r"(?<![A-Z])(?:(?:EN\s+)?REPRESENTACION|REPRESENTAD[OA]S?|REPRESENTANTE|HIJ[OA]S?|AGENTE\s+OFICIOS[OA]|CURADORA?"
+    r"(?<![A-Z])(?:(?:EN\s+)?REPRESENTACION|REPRESENTAD[OA]S?|REPRESENTANTE|HIJ[OA]S?"
+    r"|AGENTE\s+OFICIOS[OA]|CURADORA?"
     r"|APODERAD[OA]S?|FAVOR\s+DE|A\s+TRAVES|POR\s+INTERMEDIO|QUE|PORQUE|CONTRA|INTERPON[A-Z]{1,5}"
     r"|INSTAUR[A-Z]{1,4}|PRESENT[AO]|VULNER[A-Z]{1,8})(?![A-Z])"
 )
@@ -147,20 +149,17 @@ def party(view: View, role: Role, span: Span, source: Source, score: float) -> E
 
 def _is_capitalised(view: View, start: int, end: int) -> bool:
     """Tell whether most longer words are capitalised, as in a name and not in a sentence."""
-    words = [word for word in re.findall(r"[^\W\d_]{3,}", view.text[start:end]) if word != "del"]
+    words: list[str] = re.findall(r"[^\W\d_]{3,}", view.text[start:end])
+    words = [word for word in words if word != "del"]
     if not words or (len(words) == 1 and len(words[0]) == 3 and not words[0].isupper()):
         return not words
-    capitalised = sum(word[0].isupper() for word in words)
-    return capitalised >= _CAPITALISED_SHARE * len(words)
+    return sum(word[0].isupper() for word in words) >= _CAPITALISED_SHARE * len(words)
 
 
 def _is_acronym(name: str) -> bool:
-    return (
-        name.isalpha()
-        and len(name) <= 5
-        and not is_institution(name)
-        and not re.search(r"[AEIOU][^AEIOU][AEIOU]|[^AEIOU][AEIOU][^AEIOU][^AEIOU]?$", name)
-    )
+    """Tell whether a name is initials without dots ('EMCR'), which have hardly a vowel."""
+    vowels = sum(char in "AEIOU" for char in name)
+    return name.isalpha() and len(name) <= 5 and 3 * vowels < len(name) and not is_institution(name)
 
 
 def _best(view: View, role: Role, values: dict[Source, list[Span]]) -> list[Entity]:

@@ -14,18 +14,21 @@ from sherlock_pg.ner.lexicon import (
 )
 
 _HARD = re.compile(
-    r"\s*;\s*(?:Y\s+)?|\s+\|\s+|\t\s*|\s*\(\s*I{1,3}V?\s*\)\s*|\n\s*(?:[*\-]\s*|\(?\d{1,2}\s?[.)\-]+\s*)"
+    r"\s*;\s*(?:Y\s+)?|\s+\|\s+|\t\s*|\s*\(\s*I{1,3}V?\s*\)\s*|\n\s*(?:[*\-]\s*"
+    r"|\(?\d{1,2}\s?[.)\-]+\s*)"
     r"|\s+(?:\d{1,2}|[A-H])\s?[.)]\-?\s+(?=[A-Z])"
 )
 _SOFT = re.compile(
     r"\s+-\s*|\s*-\s+|\s*,\s*(?:Y\s+|E\s+|ASI\s+COMO\s+)?|\s+(?:Y|E|Y/O)\s+|\s*/\s*|\n\s*"
 )
 _TITLED = re.compile(
-    r"(?:(?:A|CONTRA|EN\s+CONTRA\s+DEL?)\s+)?(?:EL|LA|LOS|LAS|AL|DEL)?\s*(?:SENOR|SR|DR|DON|DONA|DOCTOR)"
+    r"(?:(?:A|CONTRA|EN\s+CONTRA\s+DEL?)\s+)?(?:EL|LA|LOS|LAS|AL|DEL)?\s*(?:SENOR|SR|DR|DON|DONA"
+    r"|DOCTOR)"
 )
 _CONTRA = re.compile(r"(?:EN\s+)?CONTRA\s+")
 _LOCAL_OFFICE = re.compile(
-    r"(?:DIRECCION|SECCIONAL|REGIONAL|OFICINA|TERRITORIAL|SUCURSAL)\s+(?:LOCAL|TERRITORIAL|SECCIONAL|REGIONAL|[A-Z]+)\W*$"
+    r"(?:DIRECCION|SECCIONAL|REGIONAL|OFICINA|TERRITORIAL|SUCURSAL)\s+(?:LOCAL|TERRITORIAL"
+    r"|SECCIONAL|REGIONAL|[A-Z]+)\W*$"
 )
 _SECTIONAL = re.compile(r"(?<=\S)[\s,\-]{1,4}SECCIONAL\s+(?!DE\s)[A-Z ]{3,25}$")
 _NATION = re.compile(r"\W*(?:LA\s+)?NACION\b")
