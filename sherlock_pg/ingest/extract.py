@@ -256,8 +256,11 @@ class _Reader:
             self._add_flags([Flag.FAILED_PAGES])
         self._flag_weak_text(results)
         if not text.strip():
-            reason = next((r.reason for r in lost if r.reason), Reason.NO_TEXT)
-            failed = self.failed(reason, _describe(lost))
+            reason = next((result.reason for result in lost if result.reason), Reason.NO_TEXT)
+            detail = _describe(lost)
+            if reason is Reason.NO_TEXT and Flag.REPAIRED in self.flags:
+                reason, detail = Reason.DAMAGED, "no text could be recovered"
+            failed = self.failed(reason, detail)
             return replace(failed, pages=tuple(result.entry() for result in results))
         pages = [result.entry() for result in results]
         if len(text) > self.options.max_text_chars:
@@ -307,7 +310,7 @@ def read_file(path: Path, max_bytes: int) -> bytes:
         raise ExtractionFailure(Reason.MISSING_FILE) from error
     except (OSError, ValueError) as error:
         raise ExtractionFailure(Reason.UNREADABLE, str(error)) from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
             raise ExtractionFailure(Reason.UNREADABLE, "not a regular file")
@@ -315,11 +318,13 @@ def read_file(path: Path, max_bytes: int) -> bytes:
             raise ExtractionFailure(
                 Reason.TOO_BIG, f"{before.st_size} bytes, the limit is {max_bytes}"
             )
-        try:
-            data = file.read(max_bytes + 1)
-        except OSError as error:
-            raise ExtractionFailure(Reason.UNREADABLE, str(error)) from error
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(before.st_size + 1)
         after = os.fstat(descriptor)
+    except OSError as error:
+        raise ExtractionFailure(Reason.UNREADABLE, str(error)) from error
+    finally:
+        os.close(descriptor)
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or (
         len(data) != after.st_size
     ):

@@ -22,7 +22,8 @@ MAX_DECODED_PIXELS = 200_000_000
 MAX_OCR_PIXELS = 40_000_000
 """A page image with more pixels is scaled down before OCR (A4 at 600 dpi has 35 million)."""
 
-_MAX_ENCODED_FRAMES_CHECKED = 100_000
+_MAX_OCR_SIDE = 20_000
+_MIN_OCR_SIDE = 100
 _ASSUMED_PAGE_INCHES = 11.7
 _PLAUSIBLE_DPI = (100, 600)
 _BROKEN_IMAGE = (OSError, SyntaxError, ValueError, EOFError, MemoryError)
@@ -59,11 +60,19 @@ def fit_for_ocr(image: Image.Image) -> Image.Image:
         grey = Image.alpha_composite(paper, layer).convert("L")
     else:
         grey = upright.convert("L")
-    pixels = grey.width * grey.height
-    if pixels > MAX_OCR_PIXELS:
-        shrink = math.sqrt(MAX_OCR_PIXELS / pixels)
+    shrink = min(
+        1.0,
+        math.sqrt(MAX_OCR_PIXELS / (grey.width * grey.height)),
+        _MAX_OCR_SIDE / max(grey.size),
+    )
+    if shrink < 1.0:
         size = (max(1, int(grey.width * shrink)), max(1, int(grey.height * shrink)))
         grey = grey.convert("L").resize(size, Image.Resampling.BOX)
+    if min(grey.size) < _MIN_OCR_SIDE:
+        paper_size = (max(grey.width, _MIN_OCR_SIDE), max(grey.height, _MIN_OCR_SIDE))
+        sheet = Image.new("L", paper_size, 255)
+        sheet.paste(grey, (0, 0))
+        grey = sheet
     return grey
 
 

@@ -30,11 +30,13 @@ OUTLINE_PATHS = 20
 """A page without text but with more paths than this may hold text drawn as outlines."""
 
 _MAX_IMAGE_BYTES = 400_000_000
-_MAX_RENDERED_PIXELS = 40_000_000
+_MAX_COPIED_PIXELS = 40_000_000
+_MAX_RENDERED_PIXELS = 25_000_000
 _RASTER_DPI = (150.0, 300.0)
 _MAX_COPIED_DPI = 400.0
 _MAX_SURVEYED_OBJECTS = 20_000
 _MIN_SHARE_FOR_RESOLUTION = 0.1
+_TRAILER_BYTES = 2048
 _MAX_FORM_DEPTH = 3
 _MAX_ANNOTATIONS = 2_000
 _XFA_PLACEHOLDER_CHARS = 600
@@ -119,7 +121,7 @@ def raster_resolution(content: PageContent) -> float | None:
         and not content.visible_texts
         and not content.paths
         and content.image_dpi <= _MAX_COPIED_DPI
-        and square_inches * content.image_dpi**2 <= _MAX_RENDERED_PIXELS
+        and square_inches * content.image_dpi**2 <= _MAX_COPIED_PIXELS
     )
     if is_plain:
         return None
@@ -142,6 +144,8 @@ class PdfSource:
             "pdfium": str(pdfium.version.PDFIUM_INFO),
         }
         self.flags: list[Flag] = []
+        if b"startxref" not in data.rstrip(b"\x00\t\n\r ")[-_TRAILER_BYTES:]:
+            self.flags.append(Flag.REPAIRED)  # cut off: pdfium rebuilds what it can, silently
         self._pdf = self._open(data)
         try:
             if len(self._pdf) > options.max_pages:
@@ -197,9 +201,9 @@ class PdfSource:
             if len(pdf):
                 return pdf
             pdf.close()
-        except pdfium.PdfiumError as error:
-            if error.err_code == pdfium_c.FPDF_ERR_PASSWORD:
-                raise ExtractionFailure(Reason.ENCRYPTED) from error
+        except pdfium.PdfiumError:
+            # Its error code says nothing: for some files pdfium leaves that of the last failure.
+            pass
         return self._open_repaired(data)
 
     def _open_repaired(self, data: bytes) -> pdfium.PdfDocument:
@@ -213,8 +217,10 @@ class PdfSource:
                 is_broken = bool(pdf.get_warnings())
                 pdf.save(repaired)
         except pikepdf.PasswordError as error:
-            raise ExtractionFailure(Reason.ENCRYPTED, str(error)) from error
+            raise ExtractionFailure(Reason.ENCRYPTED, _describe(error)) from error
         except (pikepdf.PdfError, RuntimeError, ValueError, KeyError, TypeError) as error:
+            if "encrypt" in str(error):
+                raise ExtractionFailure(Reason.ENCRYPTED, _describe(error)) from error
             raise ExtractionFailure(Reason.DAMAGED, _describe(error)) from error
         if not pages:
             if is_broken:
@@ -224,7 +230,8 @@ class PdfSource:
             pdf = pdfium.PdfDocument(repaired.getvalue())
         except pdfium.PdfiumError as error:
             raise ExtractionFailure(Reason.DAMAGED, str(error)) from error
-        self.flags.append(Flag.REPAIRED)
+        if Flag.REPAIRED not in self.flags:
+            self.flags.append(Flag.REPAIRED)
         return pdf
 
     def _inspect(self, number: int) -> PageInspection:
