@@ -252,8 +252,8 @@ def test_the_index_on_sign_bits_finds_the_near_duplicates(conn: psycopg.Connecti
     nearest = (
         "select v.document_id from sherlock.document_vectors as v"
         f" where v.model_id = {model_id}"
-        " order by v.sign_bits <~> sherlock.sign_projection("
-        f"  sherlock.tfidf_vector({model_id}, {{}})) limit 40"
+        " order by v.sign_bits <~> (select sherlock.sign_projection("
+        f"  sherlock.tfidf_vector({model_id}, {{}}))) limit 40"
     )
     assert f"document_vectors_model_{model_id}_sign_bits_idx" in explain(
         conn, nearest.format("'palabra1 palabra2'")

@@ -215,7 +215,8 @@ def test_copied_vectors_are_those_of_sql_and_a_second_copy_adds_none(
     second = tfidf.copy_vectors(conn, model_id, document_ids, vectors, projection)
     assert (first, second) == (len(CORPUS), 0)
     rows = conn.execute(
-        "select v.document_id, v.vector::text = sherlock.tfidf_vector(v.model_id, t.canonical)::text,"
+        "select v.document_id,"
+        " v.vector::text = sherlock.tfidf_vector(v.model_id, t.canonical)::text,"
         " v.sign_bits is null, v.vector::text = '{}/5000'"
         " from sherlock.document_vectors as v"
         " join unnest(%s::bigint[], %s::text[]) as t(document_id, canonical) using (document_id)"
