@@ -248,7 +248,7 @@ def test_the_index_on_sign_bits_finds_the_near_duplicates(conn: psycopg.Connecti
     conn.execute("select sherlock.build_tfidf_index(%s)", [model_id])
     conn.execute("analyze sherlock.document_vectors")
     conn.execute("set local search_path = sherlock, public")
-    conn.execute("set local enable_seqscan = off")
+    conn.execute("set local enable_sort = off")
     nearest = (
         "select v.document_id from sherlock.document_vectors as v"
         f" where v.model_id = {model_id}"
