@@ -70,7 +70,7 @@ class ExtractOptions:
     tesseract_timeout: float = 60.0
     max_pages: int = 2000
     max_file_bytes: int = 512 << 20
-    max_text_chars: int = 50_000_000
+    max_text_chars: int = 20_000_000
     memory_bytes: int = 2 << 30
 
     def wall_budget(self, pages: int, ocr_pages: int) -> float:
@@ -81,13 +81,13 @@ class ExtractOptions:
             + ocr_pages * self.seconds_per_ocr_page
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_values(self) -> dict[str, Any]:
         """Give the options as JSON-compatible values."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Self:
-        """Restore what `to_json` gave."""
+    def from_values(cls, values: dict[str, Any]) -> Self:
+        """Restore what `to_values` gave."""
         return cls(**{**values, "languages": tuple(values["languages"])})
 
 
@@ -151,26 +151,35 @@ class Extraction:
             yield self.text[start : start + page.char_count]
             start += page.char_count + len(PAGE_SEPARATOR)
 
-    def to_json(self) -> str:
-        """Give the extraction as one line of ASCII JSON."""
-        return json.dumps(
-            {
-                **{f.name: getattr(self, f.name) for f in fields(self)},
-                "pages": [
-                    [p.number, p.method, p.char_count, p.quality, p.problem] for p in self.pages
-                ],
+    def to_values(self) -> dict[str, Any]:
+        """Give the extraction as JSON-compatible values."""
+        return {
+            **{f.name: getattr(self, f.name) for f in fields(self)},
+            "pages": [[p.number, p.method, p.char_count, p.quality, p.problem] for p in self.pages],
+        }
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any]) -> Self:
+        """Restore what `to_values` gave, also after a round trip through JSON."""
+        reason = values["reason"]
+        return cls(
+            **{
+                **values,
+                "status": Status(values["status"]),
+                "reason": None if reason is None else Reason(reason),
+                "flags": tuple(Flag(flag) for flag in values["flags"]),
+                "pages": tuple(
+                    ExtractedPage(number, PageMethod(method), chars, quality, problem)
+                    for number, method, chars, quality, problem in values["pages"]
+                ),
             }
         )
+
+    def to_json(self) -> str:
+        """Give the extraction as one line of ASCII JSON."""
+        return json.dumps(self.to_values())
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Self:
         """Restore what `to_json` gave."""
-        values = json.loads(line)
-        values["status"] = Status(values["status"])
-        values["reason"] = Reason(values["reason"]) if values["reason"] is not None else None
-        values["flags"] = tuple(Flag(flag) for flag in values["flags"])
-        values["pages"] = tuple(
-            ExtractedPage(number, PageMethod(method), chars, quality, problem)
-            for number, method, chars, quality, problem in values["pages"]
-        )
-        return cls(**values)
+        return cls.from_values(json.loads(line))

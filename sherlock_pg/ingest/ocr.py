@@ -67,6 +67,14 @@ class TesseractCheck:
         return not self.problem
 
 
+class OcrUnavailable(Exception):
+    """Tesseract or a language pack is missing; not the fault of any document."""
+
+    def __init__(self, problem: str, hint: str) -> None:
+        super().__init__(problem)
+        self.hint = hint
+
+
 @dataclass(frozen=True, slots=True)
 class PageOcr:
     """The outcome for one page: its text, or why there is none."""
@@ -104,12 +112,12 @@ def require_tesseract(languages: tuple[str, ...]) -> str:
     """Give tesseract's version; a success is remembered for the life of the process.
 
     Raises:
-        EnvironmentFault: tesseract or a language pack is missing.
+        OcrUnavailable: tesseract or a language pack is missing.
     """
     check = _check_once(languages)
     if not check.is_usable:
         _check_once.cache_clear()
-        raise _environment_fault(check.problem, check.hint)
+        raise OcrUnavailable(check.problem, check.hint)
     return check.version or "unknown"
 
 
@@ -134,7 +142,7 @@ def recognise(
         on_batch: is told which pages are worked on, before the work.
 
     Raises:
-        EnvironmentFault: tesseract or a language pack is missing.
+        OcrUnavailable: tesseract or a language pack is missing.
     """
     require_tesseract(options.languages)
     outcomes: dict[int, PageOcr] = {}
@@ -195,7 +203,9 @@ def _recognise_batch(
             )
     except MissingDependencyError as error:
         check = check_tesseract(languages)
-        raise _environment_fault(str(error) or check.problem, check.hint) from error
+        raise OcrUnavailable(str(error) or check.problem, check.hint) from error
+    except OcrUnavailable:
+        raise
     except Exception as error:  # OCRmyPDF leaks errors of every library below it
         if len(numbers) == 1:
             return {numbers[0]: _failed_page(error)}
@@ -273,10 +283,3 @@ def _run(path: str, argument: str) -> list[str]:
         stdin=subprocess.DEVNULL,
     )
     return (done.stdout or done.stderr).splitlines()
-
-
-def _environment_fault(problem: str, hint: str) -> Exception:
-    # sherlock_pg.errors imports psycopg, a third of a second in every child that never needs it.
-    from sherlock_pg.errors import EnvironmentFault
-
-    return EnvironmentFault(problem, hint=hint)

@@ -30,7 +30,6 @@ DOCUMENTS_PER_CHILD = 50
 
 _MAX_ANSWER_BYTES = 1 << 30
 _STDERR_TAIL_BYTES = 4000
-_KILL_WAIT_SECONDS = 10.0
 _HARMLESS = frozenset(
     {
         Reason.MISSING_FILE,
@@ -102,8 +101,8 @@ class Extractor:
             EnvironmentFault: tesseract or a language pack is missing.
             ExtractorClosed: `close` was called meanwhile.
         """
-        started = time.monotonic()
         with self._slots:
+            started = time.monotonic()
             extraction, in_ocr = self._attempt(path, ())
             if in_ocr and extraction.reason in (Reason.CRASHED, Reason.MEMORY):
                 extraction, _ = self._attempt(path, in_ocr)
@@ -113,10 +112,11 @@ class Extractor:
         """Kill all children, also those at work; their callers get `ExtractorClosed`."""
         with self._lock:
             self._is_closed = True
-            children = [*self._idle, *self._busy]
-            self._idle.clear()
-        for child in children:
-            child.kill()
+            idle, self._idle = self._idle, []
+            for child in self._busy:
+                child.kill()  # the thread that waits for it clears up
+        for child in idle:
+            child.dispose()
 
     def _attempt(
         self, path: Path, without_ocr: Collection[int]
@@ -140,7 +140,7 @@ class Extractor:
                 raise ExtractorClosed("the extractor is closed")
             child = self._idle.pop() if self._idle else None
             if child is not None and not child.is_alive():
-                child.kill()
+                child.dispose()
                 child = None
             child = child or _Child()
             self._busy.add(child)
@@ -152,7 +152,7 @@ class Extractor:
             if is_reusable and not self._is_closed:
                 self._idle.append(child)
                 return
-        child.kill()
+        child.dispose()
 
 
 class _Child:
@@ -186,7 +186,12 @@ class _Child:
         self._unread = bytearray()
 
     def is_alive(self) -> bool:
-        return self._process.poll() is None
+        # WNOWAIT: once reaped, the number could belong to another process group.
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        try:
+            return os.waitid(os.P_PID, self._process.pid, options) is None
+        except ChildProcessError:
+            return False
 
     def extract(
         self, path: Path, options: ExtractOptions, without_ocr: Collection[int]
@@ -201,7 +206,7 @@ class _Child:
         deadline = started + options.wall_budget(0, 0)
         request = {
             "path": os.path.abspath(path),  # noqa: PTH100 - resolve() would follow links
-            "options": options.to_json(),
+            "options": options.to_values(),
             "without_ocr": list(without_ocr),
         }
         progress = Progress(0, 0)
@@ -217,7 +222,7 @@ class _Child:
                     message, hint = answer["environment"]
                     raise EnvironmentFault(message, hint=hint)
                 else:
-                    return Extraction.from_json(answer["extraction"]), ()
+                    return Extraction.from_values(answer["extraction"]), ()
         except TimeoutError:
             limit = deadline - started
             reason, detail = Reason.TIMEOUT, f"killed after the time limit of {limit:.0f} s"
@@ -226,14 +231,18 @@ class _Child:
         return Extraction(Status.FAILED, reason, detail), progress.in_ocr
 
     def kill(self) -> None:
-        """Kill the process group and remove the temporary files; may be called again."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(_KILL_WAIT_SECONDS)
+        """Kill the process and all that it started."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def dispose(self) -> None:
+        """Kill the process, and remove its pipes and temporary files."""
+        self.kill()
+        self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+                pipe.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _send(self, request: dict[str, Any]) -> None:
@@ -260,10 +269,8 @@ class _Child:
         return line
 
     def _cause_of_death(self) -> tuple[Reason, str]:
-        try:
-            code = self._process.wait(_KILL_WAIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            return Reason.CRASHED, "the extraction process closed its pipe"
+        self.kill()  # what it started; it has ended itself, or does now
+        code = self._process.wait()
         said = b""
         with contextlib.suppress(OSError):
             said = self._log.read_bytes()[-_STDERR_TAIL_BYTES:]

@@ -34,8 +34,8 @@ _SPARE_CPU_SECONDS = 30
 def main() -> None:
     """Serve requests until stdin ends."""
     answers = _private_stdout()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_WRITTEN_FILE, _MAX_WRITTEN_FILE))
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, _MAX_WRITTEN_FILE)
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -45,8 +45,8 @@ def main() -> None:
 
 
 def _serve(request: dict[str, Any], answers: BinaryIO) -> None:
-    options = ExtractOptions.from_json(request["options"])
-    resource.setrlimit(resource.RLIMIT_AS, (options.memory_bytes, options.memory_bytes))
+    options = ExtractOptions.from_values(request["options"])
+    _limit(resource.RLIMIT_AS, options.memory_bytes)
     _limit_cpu(options.wall_budget(0, 0))
 
     def on_progress(progress: Progress) -> None:
@@ -60,17 +60,28 @@ def _serve(request: dict[str, Any], answers: BinaryIO) -> None:
             on_progress=on_progress,
             without_ocr=request["without_ocr"],
         )
-    except Exception as error:  # only EnvironmentFault comes out of it
-        _answer(answers, {"environment": [str(error), getattr(error, "hint", "")]})
+    except Exception as error:
+        from sherlock_pg.errors import EnvironmentFault
+
+        if not isinstance(error, EnvironmentFault):
+            raise
+        _answer(answers, {"environment": [str(error), error.hint]})
     else:
-        _answer(answers, {"extraction": extraction.to_json()})
+        _answer(answers, {"extraction": extraction.to_values()})
+
+
+def _limit(kind: int, value: int) -> None:
+    """Set a soft limit, within what the system allows anyway."""
+    _, hard = resource.getrlimit(kind)
+    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (soft, hard))
 
 
 def _limit_cpu(seconds: float) -> None:
     """Allow so many more seconds of processor time, as a net below the parent's clock."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(usage.ru_utime + usage.ru_stime + seconds) + _SPARE_CPU_SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+    used = int(usage.ru_utime + usage.ru_stime)
+    _limit(resource.RLIMIT_CPU, used + int(seconds) + _SPARE_CPU_SECONDS)
 
 
 def _private_stdout() -> BinaryIO:

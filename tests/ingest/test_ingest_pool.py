@@ -269,12 +269,12 @@ def test_relative_paths_are_those_of_the_caller(native, monkeypatch):
         assert extractor.extract(Path(native.name)).status is Status.OK
 
 
-def test_an_idle_child_that_died_is_replaced(native, temporary_folder):
+def test_an_idle_child_that_died_is_replaced(native, temporary_folder, wait_until):
     with Extractor(ExtractOptions()) as extractor:
         assert extractor.extract(native).status is Status.OK
         (child,) = extractor._idle
         os.kill(child._process.pid, signal.SIGKILL)
-        child._process.wait()
+        wait_until(lambda: not child.is_alive())
         assert extractor.extract(native).status is Status.OK
     assert leftovers(temporary_folder) == []
 
