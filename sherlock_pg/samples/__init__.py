@@ -1,0 +1,1 @@
+"""Sample documents: invented filings, their near-duplicates and their look-alikes."""
