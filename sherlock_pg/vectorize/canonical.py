@@ -19,7 +19,11 @@ _MAX_CACHED_RUNS: Final = 1 << 16
 _MAX_CACHED_RUN_LENGTH: Final = 8
 
 _ASCII_IMAGES: Final = bytes(
-    ord(chr(code).lower()) if code < 0x80 and chr(code).isalnum() else code if code >= 0x80 else 0x20
+    ord(chr(code).lower())
+    if code < 0x80 and chr(code).isalnum()
+    else code
+    if code >= 0x80
+    else 0x20
     for code in range(256)
 )
 _NON_ASCII_RUN: Final = re.compile(r"[^\x00-\x7f]+")

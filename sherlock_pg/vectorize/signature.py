@@ -1,0 +1,267 @@
+"""Signatures of many texts at once: what the SQL functions of the same names compute, in numpy.
+
+`sherlock.shingles`, `sherlock.signature`, `sherlock.signature_sketch` and `sherlock.band_keys`
+define the results and document the scheme; here they come out bit for bit the same, for loading
+documents in bulk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sherlock_pg.errors import UsageError
+from sherlock_pg.vectorize.canonical import canonical_text, tokens
+from sherlock_pg.vectorize.pghash import hash_int8_extended, hash_text_extended
+
+SLOT_COUNT: Final = 128
+_SLOT_BITS: Final = 7
+_VALUE_BITS: Final = 23
+_VALUE_MASK: Final = (1 << _VALUE_BITS) - 1
+_EMPTY: Final = 1 << 31  # above everything that a slot can keep
+
+_WIDTHS: Final = {"word": range(1, 10), "char": range(3, 17)}
+_BATCH_CHARACTERS: Final = 1 << 21
+_MAX_CACHED_TOKENS: Final = 1 << 19
+_MAX_CACHED_TOKEN_BYTES: Final = 64
+_HASHES_AT_ONCE: Final = 1 << 14
+_REPETITIVE_FROM: Final = 1000  # a text of more distinct shingles is done after few rounds
+
+
+class Signer:
+    """Signs texts by shingles of one kind and width.
+
+    Hashes of words are kept from call to call, half a million at most, so use one signer for
+    many texts. Not safe for use by several threads.
+
+    Args:
+        kind: "word" or "char".
+        width: how many words (1 to 9) or characters (3 to 16) make a shingle.
+
+    Raises:
+        UsageError: there are no such shingles (SQLSTATE SH010, as in SQL).
+    """
+
+    def __init__(self, kind: str = "word", width: int = 3) -> None:
+        if width not in _WIDTHS.get(kind, ()):
+            raise UsageError(
+                f"no such shingles: kind {kind!r}, width {width}",
+                hint="use kind word with a width of 1 to 9, or kind char with a width of 3 to 16",
+                sqlstate="SH010",
+            )
+        self.kind = kind
+        self.width = width
+        self._token_hashes: dict[bytes, int] = {}
+
+    def sign(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Sign texts.
+
+        Args:
+            texts: the texts, not necessarily canonical.
+
+        Returns:
+            One row of 128 slots per text, and the number of its shingles, repeated ones
+            included. A text without shingles has the count 0 and a row of -1, which stands for
+            SQL's null.
+        """
+        signatures = np.full((len(texts), SLOT_COUNT), -1, np.int32)
+        counts = np.zeros(len(texts), np.int64)
+        for batch in _batches(texts):
+            shingles, counts[batch] = self._shingles(texts[batch])
+            signed = np.flatnonzero(counts[batch]) + batch.start
+            signatures[signed] = _sketch(shingles, counts[signed])
+        return signatures, counts
+
+    def shingles(self, text: str) -> NDArray[np.int64]:
+        """Return a text's shingles, in order, as `sherlock.shingles` does for its canonical text.
+
+        Args:
+            text: a text, not necessarily canonical.
+
+        Returns:
+            The 64-bit hashes; empty for a text without a letter or digit.
+        """
+        return self._shingles([text])[0]
+
+    def band_keys(
+        self,
+        signatures: NDArray[np.int32],
+        scheme_id: int,
+        collection_id: int,
+        band_count: int,
+        rows_per_band: int,
+    ) -> NDArray[np.int64]:
+        """Return the keys under which signatures are found, as `sherlock.band_keys` does.
+
+        Args:
+            signatures: one row of 128 slots per text.
+            scheme_id: the scheme that the signatures belong to.
+            collection_id: the collection that the texts belong to.
+            band_count: how many bands.
+            rows_per_band: how many slots make a band.
+
+        Returns:
+            One row of `band_count` keys per signature.
+
+        Raises:
+            UsageError: more slots than a signature has (SH011), or a row that is no signature
+                (SH012), such as that of a text without shingles.
+        """
+        _check_signatures(signatures)
+        if band_count < 1 or rows_per_band < 1 or band_count * rows_per_band > SLOT_COUNT:
+            raise UsageError(
+                f"no such bands: {band_count} of {rows_per_band} rows each",
+                hint="the product of the two must be 1 to 128, the number of slots",
+                sqlstate="SH011",
+            )
+        prefix = hash_int8_extended(
+            np.array([collection_id]), hash_int8_extended(np.array([scheme_id]), 0)
+        )
+        keys = np.tile(hash_int8_extended(np.arange(band_count), prefix), len(signatures))
+        bands = signatures[:, : band_count * rows_per_band].reshape(-1, rows_per_band)
+        for row in range(rows_per_band):
+            keys = hash_int8_extended(bands[:, row].astype(np.int64), keys)
+        return keys.reshape(len(signatures), band_count)
+
+    def sketches(self, signatures: NDArray[np.int32]) -> list[bytes]:
+        """Return the sketches of signatures, as `sherlock.signature_sketch` does.
+
+        Args:
+            signatures: one row of 128 slots per text.
+
+        Returns:
+            256 bytes per signature: PostgreSQL's bit(2048), most significant bit first.
+
+        Raises:
+            UsageError: a row is no signature (SH012), such as that of a text without shingles.
+        """
+        _check_signatures(signatures)
+        return [row.tobytes() for row in signatures.astype(np.uint16).astype(">u2")]
+
+    def _shingles(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the shingles of all texts in a row, and how many each text has."""
+        units, lengths = self._word_units(texts) if self.kind == "word" else _char_units(texts)
+        counts = np.where(lengths >= self.width, lengths - self.width + 1, np.minimum(lengths, 1))
+        first_units = np.cumsum(lengths) - lengths
+        first_shingles = np.cumsum(counts) - counts
+        starts = np.arange(counts.sum()) + np.repeat(first_units - first_shingles, counts)
+        widths = np.repeat(np.minimum(lengths, self.width), counts)
+        shingles = units[starts]
+        for offset in range(1, self.width):
+            longer = np.flatnonzero(widths > offset)
+            shingles[longer] = hash_int8_extended(units[starts[longer] + offset], shingles[longer])
+        return shingles, counts
+
+    def _word_units(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        words: list[bytes] = []
+        lengths = np.empty(len(texts), np.int64)
+        for index, text in enumerate(texts):
+            found = tokens(text)
+            lengths[index] = len(found)
+            words += found
+        hashes = self._token_hashes
+        unknown = list(set(words).difference(hashes))
+        hashes.update(zip(unknown, hash_text_extended(unknown).tolist(), strict=True))
+        units = np.fromiter(map(hashes.__getitem__, words), np.int64, len(words))
+        for word in unknown:
+            if len(word) > _MAX_CACHED_TOKEN_BYTES:
+                del hashes[word]
+        if len(hashes) > _MAX_CACHED_TOKENS:
+            hashes.clear()
+        return units, lengths
+
+
+def _char_units(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    canonical = [canonical_text(text) for text in texts]
+    lengths = np.fromiter(map(len, canonical), np.int64, len(canonical))
+    codes = np.frombuffer("".join(canonical).encode("utf-32-le"), "<u4").astype(np.int64)
+    return hash_int8_extended(codes, 0), lengths
+
+
+def _batches(texts: Sequence[str]) -> Iterator[slice]:
+    """Cut the texts into runs of bounded length, so that work arrays stay small."""
+    start = size = 0
+    for index, text in enumerate(texts):
+        if size and size + len(text) > _BATCH_CHARACTERS:
+            yield slice(start, index)
+            start, size = index, 0
+        size += len(text)
+    if start < len(texts):
+        yield slice(start, len(texts))
+
+
+def _check_signatures(signatures: NDArray[np.int32]) -> None:
+    if signatures.ndim != 2 or signatures.shape[1] != SLOT_COUNT or (signatures < 0).any():
+        raise UsageError(
+            "not signatures: rows of 128 slots are needed, none of them negative",
+            hint="leave out the texts without shingles: those with a count of 0",
+            sqlstate="SH012",
+        )
+
+
+def _sketch(shingles: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sketch sets of shingles that stand in a row, `counts` each, none of them empty."""
+    slots = np.full((len(counts), SLOT_COUNT), _EMPTY, np.int64)
+    owners = np.repeat(np.arange(len(counts)), counts)
+    _throw(slots, owners, shingles, 0)
+    is_distinct = False
+    first_round = 1
+    while first_round < SLOT_COUNT:
+        unfinished = (slots == _EMPTY).any(axis=1)
+        needed = unfinished[owners]
+        owners, shingles = owners[needed], shingles[needed]
+        if len(shingles) == 0:
+            return slots
+        if not is_distinct and (counts[unfinished] > _REPETITIVE_FROM).any():
+            owners, shingles = _distinct(owners, shingles)
+            is_distinct = True
+        # Small batches take several rounds at once: numpy's cost per call would prevail.
+        rounds = np.arange(
+            first_round,
+            min(SLOT_COUNT, first_round + max(1, _HASHES_AT_ONCE // len(shingles))),
+        )
+        _throw(
+            slots,
+            np.tile(owners, len(rounds)),
+            hash_int8_extended(np.tile(shingles, len(rounds)), np.repeat(rounds, len(shingles))),
+            np.repeat(rounds, len(shingles)),
+        )
+        first_round += len(rounds)
+    _fill(slots, owners, shingles)
+    return slots
+
+
+def _throw(
+    slots: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    hashes: NDArray[np.int64],
+    rounds: NDArray[np.int64] | int,
+) -> None:
+    """Let each slot keep the least of what is thrown into it."""
+    cells = owners * SLOT_COUNT + (hashes & (SLOT_COUNT - 1))
+    values = (rounds << _VALUE_BITS) | ((hashes >> _SLOT_BITS) & _VALUE_MASK)
+    np.minimum.at(slots.reshape(-1), cells, values)
+
+
+def _distinct(
+    owners: NDArray[np.int64], shingles: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    order = np.lexsort((shingles, owners))
+    owners, shingles = owners[order], shingles[order]
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = (shingles[1:] != shingles[:-1]) | (owners[1:] != owners[:-1])
+    return owners[is_new], shingles[is_new]
+
+
+def _fill(slots: NDArray[np.int64], owners: NDArray[np.int64], shingles: NDArray[np.int64]) -> None:
+    """Fill the slots that no round has hit: each by a round of its own."""
+    for owner in np.flatnonzero((slots == _EMPTY).any(axis=1)):
+        own = shingles[owners == owner]
+        empty = np.flatnonzero(slots[owner] == _EMPTY)
+        rounds = SLOT_COUNT + empty
+        hashes = hash_int8_extended(np.tile(own, len(empty)), np.repeat(rounds, len(own)))
+        values = ((hashes >> _SLOT_BITS) & _VALUE_MASK).reshape(len(empty), len(own)).min(axis=1)
+        slots[owner, empty] = (rounds << _VALUE_BITS) | values

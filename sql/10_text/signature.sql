@@ -1,0 +1,141 @@
+-- Signature: 128 slots whose share of equal slots estimates the Jaccard similarity of two sets.
+--
+-- Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup 2017). Round 0 throws each 64-bit shingle
+-- x itself, round r in 1 .. 127 its hash seeded by r: the lowest 7 bits name a slot, the next 23
+-- bits a value, and each slot keeps the smallest r * 2^23 + value. A slot that is still empty
+-- after that, b in 0 .. 127, keeps the smallest (128 + b) * 2^23 + value of round 128 + b, in
+-- which the slot bits are ignored: so no signature has an empty slot.
+-- A later round never changes a slot that an earlier one has filled, so the first round that
+-- leaves no slot empty is the last: about 700 hashes for a short text, one a shingle for a long
+-- one. Loops, because a query over so few values costs more to start than they do to run.
+
+create or replace function sherlock.signature(p_shingles bigint[])
+returns integer[]
+language plpgsql immutable strict parallel safe
+as $$
+declare
+    c_empty constant bigint := 2147483648;  -- above everything that a slot can keep
+    v_shingles bigint[] := p_shingles;
+    v_slots bigint[] := array_fill(c_empty, array[128]);
+    v_shingle bigint;
+    v_hash bigint;
+    v_slot integer;
+    v_is_distinct boolean := false;
+    v_floor bigint;
+begin
+    if cardinality(v_shingles) = 0 then
+        return null;
+    end if;
+    foreach v_hash in array v_shingles loop
+        if ((v_hash >> 7) & 8388607) < v_slots[(v_hash & 127) + 1] then
+            v_slots[(v_hash & 127) + 1] := (v_hash >> 7) & 8388607;
+        end if;
+    end loop;
+    for v_round in 1 .. 127 loop
+        exit when array_position(v_slots, c_empty) is null;
+        -- Repeated shingles change nothing; without this, repetitive texts would cost 127 rounds.
+        if not v_is_distinct and v_round * cardinality(v_shingles) > 2000 then
+            v_shingles := array(select distinct unnest(v_shingles));
+            v_is_distinct := true;
+        end if;
+        v_floor := v_round::bigint << 23;
+        foreach v_shingle in array v_shingles loop
+            v_hash := hashint8extended(v_shingle, v_round);
+            if (v_floor | ((v_hash >> 7) & 8388607)) < v_slots[(v_hash & 127) + 1] then
+                v_slots[(v_hash & 127) + 1] := v_floor | ((v_hash >> 7) & 8388607);
+            end if;
+        end loop;
+    end loop;
+    foreach v_slot in array array_positions(v_slots, c_empty) loop
+        v_floor := (127 + v_slot)::bigint << 23;
+        foreach v_shingle in array v_shingles loop
+            v_hash := hashint8extended(v_shingle, 127 + v_slot);
+            v_slots[v_slot] := least(v_slots[v_slot], v_floor | ((v_hash >> 7) & 8388607));
+        end loop;
+    end loop;
+    return v_slots;
+end
+$$;
+
+comment on function sherlock.signature(bigint[]) is
+'The 128-slot signature of a set of shingles; null for none. Equal sets have equal signatures, '
+'whatever the order and repetition of the shingles; see sherlock.jaccard_estimate().';
+
+create or replace function sherlock.signature(
+    p_text text,
+    p_kind text default 'word',
+    p_width integer default 3
+)
+returns integer[]
+language sql immutable parallel safe
+return sherlock.signature(
+    sherlock.shingles(sherlock.canonical_text(p_text), p_kind, p_width)
+);
+
+comment on function sherlock.signature(text, text, integer) is
+'The 128-slot signature of a text by its word or character shingles of the given width; null '
+'where the text has no letter or digit.';
+
+create or replace function sherlock._check_signature(p_signature integer[])
+returns void
+language plpgsql immutable parallel safe
+as $$
+begin
+    if cardinality(p_signature) <> 128 or array_position(p_signature, null) is not null then
+        raise exception using
+            errcode = 'SH012',
+            message = format(
+                'not a signature: %s slots, %s of them null',
+                cardinality(p_signature),
+                cardinality(array_positions(p_signature, null))
+            ),
+            hint = 'a signature is what sherlock.signature() returns: 128 slots, none null';
+    end if;
+end
+$$;
+
+create or replace function sherlock.signature_sketch(p_signature integer[])
+returns bit(2048)
+language plpgsql immutable strict parallel safe
+as $$
+declare
+    v_bytes bytea := '';
+begin
+    perform sherlock._check_signature(p_signature);
+    for i in 1 .. 128 by 4 loop
+        v_bytes := v_bytes || int8send(
+            ((p_signature[i] & 65535)::bigint << 48)
+            | ((p_signature[i + 1] & 65535)::bigint << 32)
+            | ((p_signature[i + 2] & 65535)::bigint << 16)
+            | (p_signature[i + 3] & 65535)
+        );
+    end loop;
+    return ('x' || encode(v_bytes, 'hex'))::bit(2048);
+end
+$$;
+
+comment on function sherlock.signature_sketch(integer[]) is
+'The lowest 16 bits of each slot of a signature, slot 0 first: half the size, and compared ten '
+'times as fast, for a slightly larger error of the estimate.';
+
+create or replace function sherlock.merge_signatures(p_left integer[], p_right integer[])
+returns integer[]
+language plpgsql immutable parallel safe
+as $$
+begin
+    perform sherlock._check_signature(p_left);
+    perform sherlock._check_signature(p_right);
+    if p_left is null or p_right is null then
+        return coalesce(p_left, p_right);
+    end if;
+    return array(
+        select least(slots.l, slots.r)
+        from unnest(p_left, p_right) with ordinality as slots(l, r, slot)
+        order by slots.slot
+    );
+end
+$$;
+
+comment on function sherlock.merge_signatures(integer[], integer[]) is
+'The signature of the union of two sets of shingles, made of their signatures. Null is the '
+'signature of the empty set.';
