@@ -4,9 +4,14 @@ create or replace function sherlock._digits_read(p_value text)
 returns text
 language sql immutable strict parallel safe
 -- Letters that OCR reads for digits, where they stand between digits: 1O2O345678 -> 1020345678.
-return regexp_replace(
-    regexp_replace(normalize(p_value, nfkc), '(?<=[0-9][.,]?)[Oo](?=[.,]?[0-9])', '0', 'g'),
-    '(?<=[0-9][.,]?)[Il|](?=[.,]?[0-9])', '1', 'g');
+return case
+    when p_value ~ '[0-9][-.,]?[OoIl|]' then regexp_replace(
+        regexp_replace(
+            normalize(p_value, nfkc),
+            '(?<=[0-9][-.,]?[OoIl|]*)[Oo](?=[OoIl|]*[-.,]?[0-9])', '0', 'g'),
+        '(?<=[0-9][-.,]?[Il|]*)[Il|](?=[Il|]*[-.,]?[0-9])', '1', 'g')
+    else normalize(p_value, nfkc)
+end;
 
 create or replace function sherlock.normalise_identifier(
     p_value text,
@@ -45,9 +50,9 @@ returns text
 language sql immutable strict parallel safe
 return (regexp_match(
     lower(regexp_replace(
-        regexp_replace(normalize(p_value, nfkd), E'[\u0300-\u036f]+', '', 'g'),
-        '\s*([@.])\s*', '\1', 'g') collate "C"),
-    '[a-z0-9._%+-]{0,63}[a-z0-9_%+-]@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}\.[a-z]{2,24}'
+        regexp_replace(normalize(left(p_value, 400), nfkd), E'[\u0300-\u036f]+', '', 'g'),
+        ' *([@.]) *', '\1', 'g') collate "C"),
+    '[a-z0-9._%+-]*[a-z0-9_%+-]@(?:[a-z0-9-]+\.)+[a-z]+'
 ))[1];
 
 comment on function sherlock.normalise_email(text) is

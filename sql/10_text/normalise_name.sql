@@ -111,7 +111,7 @@ begin
     v_name := ' ' || sherlock.canonical_text(v_name) || ' ';
 
     if v_name ~ ' [a-z] [a-z] ' then
-        v_name := replace(v_name, ' q e p d ', ' ');
+        v_name := replace(v_name, ' q e p d ', ' qepd ');
         v_name := replace(v_name, ' e s p ', ' esp ');
         v_name := replace(v_name, ' s a s ', ' sas ');
         v_name := replace(v_name, ' e p s ', ' eps ');
@@ -122,12 +122,8 @@ begin
         v_name := replace(v_name, ' d c ', ' dc ');
         v_name := replace(v_name, ' n n ', ' nn ');
     end if;
-    v_name := replace(replace(v_name, ' qepd ', ' '), ' bogota dc ', ' bogota ');
-    v_name := regexp_replace(v_name,
-        '^ (?:(?:el|la|los|las|senor|senora|senores|senoras|senorita|sr|sra|sres|dr|dra|doctor'
-        '|doctora|don|dona|ciudadano|ciudadana|abogado|abogada|abg|ingeniero|ingeniera|ing|menor'
-        '|nino|nina|joven) )+(?:de edad )?',
-        ' ');
+    v_name := regexp_replace(v_name, ' qepd(?= )|(?<= bogota) dc(?= )', '', 'g');
+
     if split_part(v_name, ' ', -2) in (
         'sas', 'sa', 'ltda', 'limitada', 'esp', 'sca', 'scs', 'eu', 'bic', 'eice', 'cia', 'c', 's',
         'a', 'anonima', 'simplificada', 'liquidacion', 'reorganizacion', 'reestructuracion',
@@ -139,15 +135,18 @@ begin
             '|en (?:liquidacion|reorganizacion|reestructuracion)(?: judicial| forzosa)?))+ $',
             ' ');
     end if;
-
     if v_name ~ ' (?:promotora de salud|prestadora de|social del estado|eps) ' then
         v_name := regexp_replace(v_name, ' (?:entidad|empresa) promotora de salud ', ' eps ', 'g');
         v_name := regexp_replace(v_name,
             ' institucion prestadora de (?:servicios de )?salud ', ' ips ', 'g');
         v_name := replace(v_name, ' empresa social del estado ', ' ese ');
-        v_name := regexp_replace(v_name, ' eps [sc] ', ' eps ', 'g');
-        v_name := regexp_replace(v_name, '^ eps (?=.* eps )', ' ');
+        v_name := regexp_replace(v_name, ' eps(?: [sc])+(?= )', ' eps', 'g');
     end if;
+    v_name := regexp_replace(v_name,
+        '^ (?:(?:el|la|los|las|senor|senora|senores|senoras|senorita|sr|sra|sres|dr|dra|doctor'
+        '|doctora|don|dona|ciudadano|ciudadana|abogado|abogada|abg|ingeniero|ingeniera|ing|menor'
+        '|nino|nina|joven|nacion(?= [a-z])|eps(?=.* eps )) )+(?:de edad )?',
+        ' ');
     v_name := regexp_replace(v_name, '^ jueza? ', ' juzgado ');
     if v_name ~ (' (?:juzgado|sala|seccion|subseccion|fiscalia|fiscal|notaria|tribunal|comisaria'
                  '|inspeccion|procuraduria|personeria|curaduria|brigada|batallon|comando|distrito'

@@ -136,8 +136,7 @@ declare
     v_rest text collate "C";
     v_institution text;
 begin
-    if v_name ~ '^(nacion|ministerio) ' then
-        v_name := regexp_replace(v_name, '^nacion (?=[a-z])', '');
+    if starts_with(v_name, 'ministerio de defensa ') then
         v_name := regexp_replace(v_name,
             '^ministerio de defensa( nacional)? (?=(policia|ejercito|armada|fuerza) )', '');
     end if;

@@ -40,29 +40,38 @@ comment on column sherlock.entity_agreement.differing is
 
 create or replace function sherlock._entity_profile(p_entities sherlock.entities[])
 returns jsonb
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
+as $$
 -- What is compared: {role: [normalised, ...]}, names as [normalised, name_key]. Identity numbers of
 -- others than the plaintiff count only where there are no other; others' addresses never do.
 -- Bounded: the first 20 names and 100 values of each other role.
-return (
-    select jsonb_strip_nulls(jsonb_build_object(
-        'demandante', jsonb_agg(jsonb_build_array(e.normalised, e.name_key) order by e.ordinal)
-            filter (where e.role = 'demandante' and e.ordinal <= 20),
-        'demandado', jsonb_agg(jsonb_build_array(e.normalised, e.name_key) order by e.ordinal)
-            filter (where e.role = 'demandado' and e.ordinal <= 20),
-        'cedula', coalesce(
-            jsonb_agg(e.normalised order by e.ordinal) filter (
-                where e.role = 'cedula' and coalesce(e.owner_role, 'demandante') = 'demandante'),
-            jsonb_agg(e.normalised order by e.ordinal) filter (where e.role = 'cedula')),
-        'correo', jsonb_agg(e.normalised order by e.ordinal) filter (
-            where e.role = 'correo' and coalesce(e.owner_role, 'demandante') = 'demandante'),
-        'radicado', jsonb_agg(e.normalised order by e.ordinal) filter (where e.role = 'radicado'),
-        'referencia', jsonb_agg(e.normalised order by e.ordinal)
-            filter (where e.role = 'referencia')
-    ))
-    from unnest(p_entities) as e
-    where e.is_comparable and e.ordinal <= 100
-);
+declare
+    v_profile jsonb;
+begin
+    select coalesce(jsonb_object_agg(r.role, r.compared), '{}') into v_profile
+    from (
+        select g.role,
+               coalesce(
+                   jsonb_agg(g.compared) filter (where g.is_own),
+                   case when g.role = 'cedula' then jsonb_agg(g.compared) end) as compared
+        from (
+            select e.role,
+                   e.role not in ('cedula', 'correo')
+                       or coalesce(e.owner_role, 'demandante') = 'demandante' as is_own,
+                   case when e.role in ('demandante', 'demandado')
+                        then jsonb_build_array(e.normalised, e.name_key)
+                        else to_jsonb(e.normalised) end as compared
+            from unnest(p_entities) as e
+            where e.is_comparable
+              and e.ordinal <= case when e.role in ('demandante', 'demandado') then 20 else 100 end
+            order by e.ordinal
+        ) as g
+        group by g.role
+    ) as r
+    where r.compared is not null;
+    return v_profile;
+end;
+$$;
 
 create or replace function sherlock._entity_profile(p_document_id bigint)
 returns jsonb
@@ -83,24 +92,32 @@ language plpgsql immutable strict parallel safe
 as $$
 -- The first pair of names that agree: left, right, and exact or fuzzy. Equal names first.
 declare
-    v_left jsonb;
-    v_right jsonb;
+    v_left_last constant integer := jsonb_array_length(p_left) - 1;
+    v_right_last constant integer := jsonb_array_length(p_right) - 1;
+    v_left text;
+    v_left_key text;
+    v_right text;
 begin
-    for v_left in select jsonb_array_elements(p_left) loop
-        for v_right in select jsonb_array_elements(p_right) loop
-            if (v_left = v_right or v_left -> 1 = v_right -> 1)
-               and not sherlock.is_initials(v_left ->> 0)
-            then
-                return array[v_left ->> 0, v_right ->> 0, 'exact'];
+    for v_i in 0 .. v_left_last loop
+        v_left_key := p_left -> v_i ->> 1;
+        for v_j in 0 .. v_right_last loop
+            if v_left_key = p_right -> v_j ->> 1 then
+                v_left := p_left -> v_i ->> 0;
+                if not sherlock.is_initials(v_left) then
+                    return array[v_left, p_right -> v_j ->> 0, 'exact'];
+                end if;
             end if;
         end loop;
     end loop;
-    for v_left in select jsonb_array_elements(p_left) loop
-        for v_right in select jsonb_array_elements(p_right) loop
+    for v_i in 0 .. v_left_last loop
+        v_left := p_left -> v_i ->> 0;
+        v_left_key := p_left -> v_i ->> 1;
+        for v_j in 0 .. v_right_last loop
+            v_right := p_right -> v_j ->> 0;
             if sherlock.names_agree(
-                v_left ->> 0, v_left ->> 1, v_right ->> 0, v_right ->> 1, p_fuzzy_threshold)
+                v_left, v_left_key, v_right, p_right -> v_j ->> 1, p_fuzzy_threshold)
             then
-                return array[v_left ->> 0, v_right ->> 0, 'fuzzy'];
+                return array[v_left, v_right, 'fuzzy'];
             end if;
         end loop;
     end loop;
@@ -110,25 +127,36 @@ $$;
 
 create or replace function sherlock._shared_values(p_left jsonb, p_right jsonb)
 returns text[]
-language sql immutable strict parallel safe
-return array(
-    select l.value
-    from jsonb_array_elements_text(p_left) with ordinality as l (value, ordinal)
-    where p_right ? l.value
-    order by l.ordinal
-);
+language plpgsql immutable strict parallel safe
+as $$
+declare
+    v_value text;
+    v_shared text[] := '{}';
+begin
+    for v_i in 0 .. jsonb_array_length(p_left) - 1 loop
+        v_value := p_left ->> v_i;
+        if p_right ? v_value then
+            v_shared := v_shared || v_value;
+        end if;
+    end loop;
+    return v_shared;
+end;
+$$;
 
 create or replace function sherlock._listed(p_values jsonb)
 returns text
-language sql immutable strict parallel safe
--- The first five values for the evidence.
-return (
-    select string_agg(
-        case jsonb_typeof(v.value) when 'array' then v.value ->> 0 else v.value #>> '{}' end,
-        '; ' order by v.ordinal)
-    from jsonb_array_elements(p_values) with ordinality as v (value, ordinal)
-    where v.ordinal <= 5
-);
+language plpgsql immutable strict parallel safe
+as $$
+-- The first five values, or names, for the evidence.
+declare
+    v_values text[] := '{}';
+begin
+    for v_i in 0 .. least(jsonb_array_length(p_values), 5) - 1 loop
+        v_values := v_values || coalesce(p_values -> v_i ->> 0, p_values ->> v_i);
+    end loop;
+    return array_to_string(v_values, '; ');
+end;
+$$;
 
 create or replace function sherlock._one_edit_apart(p_left text, p_right text)
 returns boolean
@@ -152,13 +180,19 @@ $$;
 
 create or replace function sherlock._any_one_edit_apart(p_left jsonb, p_right jsonb)
 returns boolean
-language sql immutable strict parallel safe
-return exists (
-    select
-    from jsonb_array_elements_text(p_left) as l (value)
-    cross join jsonb_array_elements_text(p_right) as r (value)
-    where sherlock._one_edit_apart(l.value, r.value)
-);
+language plpgsql immutable strict parallel safe
+as $$
+begin
+    for v_i in 0 .. jsonb_array_length(p_left) - 1 loop
+        for v_j in 0 .. jsonb_array_length(p_right) - 1 loop
+            if sherlock._one_edit_apart(p_left ->> v_i, p_right ->> v_j) then
+                return true;
+            end if;
+        end loop;
+    end loop;
+    return false;
+end;
+$$;
 
 create or replace function sherlock.compare_entities(
     p_left jsonb,

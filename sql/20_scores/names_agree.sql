@@ -22,8 +22,8 @@ language plpgsql immutable strict parallel safe
 as $$
 -- Whether the ratio of two texts, in this order or the other, is at least the threshold.
 declare
-    v_left text := left(p_left, 200);
-    v_right text := left(p_right, 200);
+    v_left text collate "C" := left(p_left, 200);
+    v_right text collate "C" := left(p_right, 200);
     v_length double precision := length(v_left) + length(v_right);
     v_needed integer := ceil(p_threshold * v_length / 2 - 1e-9);
     v_matching integer;
@@ -42,26 +42,40 @@ begin
 end;
 $$;
 
-create or replace function sherlock._own_words(p_name text, p_other text)
-returns text
-language sql immutable strict parallel safe
--- The words that only p_name has, in its order; without spaces, which OCR loses and invents, and
--- with the letters that it reads as digits.
-return (
-    select translate(string_agg(w.word, '' order by w.ordinal), '0125', 'olzs')
-    from unnest(string_to_array(p_name, ' ')) with ordinality as w (word, ordinal)
-    where w.word <> all(string_to_array(p_other, ' '))
-      and w.word not in ('de', 'la', 'del', 'las', 'los', 'y')
-);
-
 create or replace function sherlock._own_words_resemble(p_left text, p_right text)
 returns boolean
-language sql immutable strict parallel safe
--- Below 0.65 the words that tell two names apart are other words, not misread ones.
-return coalesce(
-    sherlock._ratio_reaches(
-        sherlock._own_words(p_left, p_right), sherlock._own_words(p_right, p_left), 0.65),
-    true);
+language plpgsql immutable strict parallel safe
+as $$
+-- Compares the words that only one of two names has. Without spaces, which OCR loses and invents,
+-- and with the letters that it reads as digits.
+declare
+    -- Below this they are other words, not misread ones.
+    c_threshold constant double precision := 0.65;
+    c_particles constant text[] := array['de', 'la', 'del', 'las', 'los', 'y'];
+    v_lefts text[] := string_to_array(p_left, ' ');
+    v_rights text[] := string_to_array(p_right, ' ');
+    v_word text collate "C";
+    v_left text := '';
+    v_right text := '';
+begin
+    foreach v_word in array v_lefts loop
+        if v_word <> all(v_rights) and v_word <> all(c_particles) then
+            v_left := v_left || v_word;
+        end if;
+    end loop;
+    if v_left = '' then
+        return true;
+    end if;
+    foreach v_word in array v_rights loop
+        if v_word <> all(v_lefts) and v_word <> all(c_particles) then
+            v_right := v_right || v_word;
+        end if;
+    end loop;
+    return v_right = ''
+        or sherlock._ratio_reaches(
+            translate(v_left, '0125', 'olzs'), translate(v_right, '0125', 'olzs'), c_threshold);
+end;
+$$;
 
 create or replace function sherlock.names_agree(
     p_left_normalised text,
@@ -81,8 +95,9 @@ begin
             or sherlock._ratio_reaches(p_left_key, p_right_key, p_threshold))
        or sherlock.is_initials(p_left_normalised)
        or sherlock.is_initials(p_right_normalised)
-       or sherlock._numbers_of_name(p_left_normalised)
-            <> sherlock._numbers_of_name(p_right_normalised)
+       or (concat(p_left_normalised, ' ', p_right_normalised) ~ '[0-9]|subseccion'
+           and sherlock._numbers_of_name(p_left_normalised)
+                <> sherlock._numbers_of_name(p_right_normalised))
     then
         return false;
     end if;

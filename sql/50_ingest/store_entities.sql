@@ -99,10 +99,10 @@ begin
                 then sherlock.name_key(d.normalised) end,
            d.item ->> 'owner',
            d.id_type,
-           coalesce((d.item -> 'is_comparable')::boolean, true)
+           coalesce((d.item ->> 'is_comparable')::boolean, true)
                and sherlock.is_comparable_entity(d.role, d.value, d.normalised),
            coalesce(d.item ->> 'source', 'supplied'),
-           coalesce((d.item ->> 'score')::real, 1),
+           coalesce((d.item ->> 'score')::double precision, 1),
            (d.item ->> 'start')::integer,
            (d.item ->> 'end')::integer
     from distinct_items as d
