@@ -74,7 +74,7 @@ _REFERENCE_CUE = (
 )
 _REFERENCE = re.compile(
     rf"(?<![A-Z])(?P<cue>{_REFERENCE_CUE})(?![A-Z])(?:\s+CON)?(?:\s+EL)?{_NUMBER_SIGN}"
-    r"(?P<number>[A-Z]{0,5}(?:\s?-\s?)?\d[A-Z0-9]{0,12}(?:\s?[.\-/]\s?[A-Z0-9]{1,12}){0,5})(?![A-Z0-9@])"
+    r"(?P<number>[A-Z]{0,5}(?:\s?-\s?)?\d[A-Z0-9]{0,24}(?:\s?[.\-/]\s?[A-Z0-9]{1,12}){0,5})(?![A-Z0-9@])"
 )
 _DIGITS_IN_REFERENCE = 3
 _MAX_REFERENCES = 60
@@ -93,7 +93,7 @@ def find_ids(view: View, parties: Sequence[Entity]) -> list[Entity]:
     owners = NameIndex(view, parties)
     best: dict[tuple[IdType, str], Entity] = {}
     for number in _numbers(view.plain):
-        owner = owners.owner_of_id(number.start, number.end)
+        owner = owners.owner_of_id(number.start, number.end, number.kind is not IdType.NIT)
         entity = Entity(
             Role.CEDULA,
             number.digits,

@@ -215,12 +215,12 @@ def _continues(view: View, value: Span, line_span: Span, plural: bool, bulleted:
     if current.endswith(".") and not _INITIALS_END.search(current):
         return False
     raw_line = view.text[slice(*line_span)]
+    linked = line.lstrip().startswith(("Y ", "DE ", "DEL "))
+    last_length = len(current.split("\n")[-1])
     if view.text[slice(*value)].isupper():
-        wrapped = raw_line.isupper() and len(current.split("\n")[-1]) >= 45
+        wrapped = raw_line.isupper() and (last_length >= 45 or linked)
     else:
-        wrapped = raw_line.lstrip()[:1].islower() and (
-            len(current.split("\n")[-1]) >= 30 or line.lstrip().startswith(("Y ", "DE ", "DEL "))
-        )
+        wrapped = raw_line.lstrip()[:1].islower() and (last_length >= 30 or linked)
     return wrapped or (plural and _lists_another(line))
 
 

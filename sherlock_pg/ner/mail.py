@@ -40,8 +40,8 @@ _ACTS_FOR = re.compile(
     r"|TARJETA\s+PROFESIONAL|DEFENSORA?\s+DE\s+CONFIANZA)"
 )
 _THE_WRITER = ("LA SUSCRITA", "EL SUSCRITO")
-_CONTEXT_LINES = 2
-_CONTEXT_CHARACTERS = 200
+_CONTEXT_LINES = 6
+_CONTEXT_CHARACTERS = 300
 
 
 def find_mails(view: View, parties: Sequence[Entity]) -> list[Entity]:
@@ -128,8 +128,10 @@ def _by_own_words(index: NameIndex, local: str, domain: str) -> Role | None:
 def _cue_before(view: View, start: int, by_lawyer: bool) -> tuple[Role | str | None, bool]:
     """Give the last cue before an address, and whether it stands on the same line."""
     window_start = max(0, start - _CONTEXT_CHARACTERS)
-    lines = view.folded[window_start:start].rsplit("\n", _CONTEXT_LINES)
+    lines = view.folded[window_start:start].split("\n")[-_CONTEXT_LINES:]
     for distance, line in enumerate(reversed(lines)):
+        if distance > 0 and not line.strip():
+            break
         cues = list(_CUE.finditer(line))
         if not cues:
             continue

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from sherlock_pg.ner.folding import View, collapse_spaces
-from sherlock_pg.ner.lexicon import DEFENDANT, PLAINTIFF, is_person, starts_with_given_name
+from sherlock_pg.ner.lexicon import DEFENDANT, GIVEN_NAMES, INSTITUTION, PLAINTIFF, is_person
 from sherlock_pg.ner.roles import Entity, Role
 
 _REACH = 420
@@ -26,7 +26,11 @@ _SOMEBODY_ELSE = re.compile(
     r"|GERENTE|HIJ[OA]\s+DE|VICTIMA|TESTIGO|DEFENSORA?\s+(?:DE|PUBL)|QUIEN\s+EN\s+VIDA"
     r"|A\s+NOMBRE\s+DE(?!L?\s+ACCIONANTE)|PACIENTE|BENEFICIARI[OA]|NOTARI[OA]|DR\.|DRA\.)(?![A-Z])"
 )
-_SIGNED = re.compile(r"[\s,.;:()\-]*(?:C\.?\s?C|CEDULA|CC|NIT|C\.E|IDENTIFICA)?[A-Z.\s:°#]{0,40}$")
+_SIGNED = re.compile(
+    r"[\s,.;:()\-]*(?:CON\s+)?(?:LA\s+|EL\s+)?"
+    r"(?:C\.?\s?C|CEDULA(?:\s+DE\s+CIUDADANIA)?|NIT|C\.\s?E|IDENTIFICA(?:CION|D[OA]\s+CON))?"
+    r"[\s.,:°\#]*(?:N[O0]?S?|NUMERO)?[\s.:°\#]*"
+)
 _ROLE_BEFORE = re.compile(
     rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}))(?![A-Z])"
 )
@@ -51,13 +55,16 @@ class NameIndex:
         self._view = view
         self._text = view.folded
         self.parties = list(parties)
-        self._mentions = sorted(self._find_mentions())
+        self._mentions = sorted(self._find_mentions(self.parties))
+        self._people = sorted(
+            self._find_mentions([each for each in self.parties if not _is_company(each)])
+        )
         self._folded_names = [(View(entity.value).folded, entity.role) for entity in parties]
         self._plaintiffs = [entity for entity in parties if entity.role is Role.DEMANDANTE]
 
-    def _find_mentions(self) -> Iterator[tuple[int, Role]]:
+    def _find_mentions(self, parties: Sequence[Entity]) -> Iterator[tuple[int, Role]]:
         """Give the end of each mention of a party, by the first three words of a long name too."""
-        for entity in self.parties:
+        for entity in parties:
             words = re.findall(r"[A-Z0-9]+", View(entity.value).folded)
             for spelled in (words, words[:3] if len(words) > 3 else []):
                 if not spelled:
@@ -68,19 +75,23 @@ class NameIndex:
 
     def nearest_before(self, offset: int, reach: int = _REACH) -> tuple[int, Role] | None:
         """Give the end and role of the mention of a party nearest before an offset."""
-        before = bisect_right(self._mentions, offset, key=lambda mention: mention[0]) - 1
-        if before < 0 or offset - self._mentions[before][0] > reach:
-            return None
-        return self._mentions[before]
+        return _nearest(self._mentions, offset, reach)
 
-    def owner_of_id(self, start: int, end: int) -> Role | None:
-        """Guess the party to whom the id at a span belongs."""
+    def owner_of_id(self, start: int, end: int, is_personal: bool) -> Role | None:
+        """Guess the party to whom the id at a span belongs; a personal one is a person's."""
         behind = _ROLE_BEHIND.match(self._text, end, min(end + 60, self._line_end(end)))
         line_start = self._text.rfind("\n", 0, start) + 1
         if behind and ("(" in behind.group() or " DEL" in behind.group()):
             return _role_of(behind)
         mention = max(
-            filter(None, (self.nearest_before(start), self._misread_before(start))), default=None
+            filter(
+                None,
+                (
+                    _nearest(self._people if is_personal else self._mentions, start, _REACH),
+                    self._misread_before(start),
+                ),
+            ),
+            default=None,
         )
         labels = list(_ROLE_BEFORE.finditer(self._text, max(line_start, start - 80), start))
         if (mention is None or mention[0] < line_start) and labels:
@@ -94,7 +105,7 @@ class NameIndex:
             return self._listed_together(between, mention[1])
         if re.search(r"\n[ \t]*\n", between) and not _SIGNED.fullmatch(between):
             return None
-        if self._names_another(between):
+        if self._names_another(mention[0], start):
             return None
         return mention[1]
 
@@ -106,12 +117,17 @@ class NameIndex:
             return role
         return None
 
-    def _names_another(self, between: str) -> bool:
-        """Tell whether a person who is no party is named between a party and an id."""
-        return any(
-            starts_with_given_name(name) and is_person(name) and self._party_like(name) is None
-            for name in _NAMED_PERSON.findall(between)
-        )
+    def _names_another(self, start: int, end: int) -> bool:
+        """Tell whether a person who is no party is named in a span."""
+        for match in _NAMED_PERSON.finditer(self._text, start, end):
+            name = match.group()
+            for word in re.finditer(r"[A-Z]+", name):
+                if word.group() in GIVEN_NAMES and _is_shouted_or_titled(
+                    self._view.text[match.start() + word.start() : match.end()]
+                ):
+                    given = name[word.start() :]
+                    return is_person(given) and self._party_like(given) is None
+        return False
 
     def _party_like(self, name: str) -> Role | None:
         """Give the role of the party whose name a bad scan may have turned into this one."""
@@ -135,9 +151,14 @@ class NameIndex:
         """Tell whether an id no name stands before may be that of the only plaintiff."""
         if len(self._plaintiffs) != 1 or not is_person(View(self._plaintiffs[0].value).folded):
             return False
-        around = self._text[max(0, start - 160) : end]
-        sentence = re.split(r"\n\s*\n", around)[-1]
-        return not _SOMEBODY_ELSE.search(sentence) and not self._names_another(sentence)
+        window_start = max(0, start - 160)
+        paragraphs = list(re.finditer(r"\n\s*\n", self._text[window_start:start]))
+        if paragraphs:
+            window_start += paragraphs[-1].end()
+        return not (
+            _SOMEBODY_ELSE.search(self._text, window_start, end)
+            or self._names_another(window_start, end)
+        )
 
     def _line_end(self, offset: int) -> int:
         end = self._text.find("\n", offset)
@@ -166,6 +187,25 @@ class NameIndex:
             for entity in self.parties
             if entity.role is role
         ]
+
+
+def _nearest(
+    mentions: Sequence[tuple[int, Role]], offset: int, reach: int
+) -> tuple[int, Role] | None:
+    before = bisect_right(mentions, offset, key=lambda mention: mention[0]) - 1
+    if before < 0 or offset - mentions[before][0] > reach:
+        return None
+    return mentions[before]
+
+
+def _is_company(entity: Entity) -> bool:
+    return INSTITUTION.search(View(entity.value).folded) is not None
+
+
+def _is_shouted_or_titled(name: str) -> bool:
+    """Tell whether the first two words of a name are capitalised."""
+    words = name.split()[:2]
+    return len(words) == 2 and all(word[0].isupper() for word in words)
 
 
 def _role_of(match: re.Match[str]) -> Role:

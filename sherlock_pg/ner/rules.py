@@ -18,9 +18,9 @@ from sherlock_pg.ner import ids, mail
 from sherlock_pg.ner.cleaning import Span, is_initials, is_institution, is_name, trim
 from sherlock_pg.ner.folding import Excerpt, View, compose
 from sherlock_pg.ner.labels import labelled_values
-from sherlock_pg.ner.lexicon import starts_with_given_name
+from sherlock_pg.ner.lexicon import is_person, starts_with_given_name
 from sherlock_pg.ner.narrative import is_filing, narrated, weak_defendants
-from sherlock_pg.ner.roles import Entity, Role, Source
+from sherlock_pg.ner.roles import PARTY_ROLES, Entity, Role, Source
 from sherlock_pg.ner.speaker import principals, signers, speakers
 from sherlock_pg.ner.split import drop_local_office, split_parties
 
@@ -81,29 +81,47 @@ def find_parties(view: View) -> list[Entity]:
     """Find plaintiffs and defendants in a text taken as it is."""
     if not is_filing(view):
         return []
-    values: dict[Role, dict[Source, list[Span]]] = {
-        role: {source: [] for source in _SCORES} for role in (Role.DEMANDANTE, Role.DEMANDADO)
-    }
-    for role, span in labelled_values(view):
-        values[role][Source.LABEL].append(span)
-    for role, span in narrated(view):
-        values[role][Source.NARRATIVE].append(span)
-    values[Role.DEMANDANTE][Source.FIRST_PERSON].extend(speakers(view))
+    plaintiffs, defendants = _both(view, labelled_values(view), Source.LABEL)
+    if not plaintiffs or not defendants or not _are_people(plaintiffs):
+        narrated_plaintiffs, narrated_defendants = _both(view, narrated(view), Source.NARRATIVE)
+        if narrated_plaintiffs and _all_among(plaintiffs, narrated_defendants):
+            plaintiffs = narrated_plaintiffs
+        defendants = defendants or narrated_defendants
+    plaintiffs = (
+        plaintiffs
+        or _parties(view, Role.DEMANDANTE, speakers(view), Source.FIRST_PERSON)
+        or _weak(view, Role.DEMANDANTE, principals(view))
+        or _weak(view, Role.DEMANDANTE, signers(view))
+    )
+    defendants = defendants or _weak(view, Role.DEMANDADO, weak_defendants(view))
+    keys = {name_key(entity.value) for entity in plaintiffs}
+    return [*plaintiffs, *(each for each in defendants if name_key(each.value) not in keys)]
 
-    _drop_swapped(view, values)
-    plaintiffs = _best(view, Role.DEMANDANTE, values[Role.DEMANDANTE])
-    if not plaintiffs:
-        plaintiffs = _weak(view, Role.DEMANDANTE, principals(view)) or _weak(
-            view, Role.DEMANDANTE, signers(view)
-        )
-    plaintiff_keys = {name_key(entity.value) for entity in plaintiffs}
-    defendants = [
-        entity
-        for entity in _best(view, Role.DEMANDADO, values[Role.DEMANDADO])
-        or _weak(view, Role.DEMANDADO, weak_defendants(view))
-        if name_key(entity.value) not in plaintiff_keys
-    ]
-    return [*plaintiffs, *defendants]
+
+def _both(
+    view: View, values: Iterable[tuple[Role, Span]], source: Source
+) -> tuple[list[Entity], list[Entity]]:
+    """Make the plaintiffs and the defendants of one source."""
+    spans: dict[Role, list[Span]] = {role: [] for role in PARTY_ROLES}
+    for role, span in values:
+        spans[role].append(span)
+    return (
+        _parties(view, Role.DEMANDANTE, spans[Role.DEMANDANTE], source),
+        _parties(view, Role.DEMANDADO, spans[Role.DEMANDADO], source),
+    )
+
+
+def _are_people(entities: list[Entity]) -> bool:
+    return all(is_person(View(entity.value).folded) for entity in entities)
+
+
+def _all_among(entities: list[Entity], others: list[Entity]) -> bool:
+    """Tell whether each of some labelled plaintiffs is narrated as a defendant (or there is none).
+
+    Such a label is not to be trusted: in a second instance it may name who appeals.
+    """
+    keys = {name_key(other.value) for other in others}
+    return all(name_key(entity.value) in keys for entity in entities)
 
 
 def find_identifiers(view: View, parties: Sequence[Entity]) -> list[Entity]:
@@ -162,46 +180,20 @@ def _is_acronym(name: str) -> bool:
     return name.isalpha() and len(name) <= 5 and 3 * vowels < len(name) and not is_institution(name)
 
 
-def _best(view: View, role: Role, values: dict[Source, list[Span]]) -> list[Entity]:
-    """Take the parties of the most trusted source that has any."""
-    for source, score in _SCORES.items():
-        found = _parties(view, role, values[source], source, score)
-        if found:
-            return found
-    return []
-
-
-def _drop_swapped(view: View, values: dict[Role, dict[Source, list[Span]]]) -> None:
-    """Distrust a plaintiff's label whose value the text narrates as the defendant of another."""
-    narrative = Source.NARRATIVE
-    narrated = {
-        role: {
-            name_key(e.value) for e in _parties(view, role, values[role][narrative], narrative, 0)
-        }
-        for role in values
-    }
-    labelled = _parties(
-        view, Role.DEMANDANTE, values[Role.DEMANDANTE][Source.LABEL], Source.LABEL, 0
-    )
-    keys = {name_key(entity.value) for entity in labelled}
-    if narrated[Role.DEMANDANTE] and keys and keys <= narrated[Role.DEMANDADO]:
-        values[Role.DEMANDANTE][Source.LABEL].clear()
-
-
 def _weak(view: View, role: Role, spans: Iterable[Span]) -> list[Entity]:
     source = Source.FIRST_PERSON if role is Role.DEMANDANTE else Source.NARRATIVE
     return _parties(view, role, spans, source, _WEAK_SCORE)
 
 
 def _parties(
-    view: View, role: Role, spans: Iterable[Span], source: Source, score: float
+    view: View, role: Role, spans: Iterable[Span], source: Source, score: float | None = None
 ) -> list[Entity]:
     """Make entities from raw values, each party once, those near the first mention only."""
     found: list[Entity] = []
     for span in spans:
         known = list(found)
         for piece in _pieces(view, role, span, source):
-            entity = party(view, role, piece, source, score)
+            entity = party(view, role, piece, source, score or _SCORES[source])
             if entity is None or (found and entity.start - found[0].end > _HEADING_REACH):
                 continue
             if not any(_same_party(entity, other) for other in found) and not any(
