@@ -5,8 +5,8 @@
 create or replace function sherlock._institution(p_key text)
 returns text
 language sql immutable parallel safe
--- p_key: a normalised name without particles (de, la, y, ...), or an acronym. Not strict, so that it
--- is inlined: to be called costs it more than to run. Pass a variable, it is read many times.
+-- p_key: a normalised name without particles (de, la, y, ...), or an acronym. Not strict, so that
+-- it is inlined: to be called costs it more than to run. Pass a variable, it is read many times.
 return case
     when p_key in ('colpensiones', 'administradora colombiana pensiones')
         then 'administradora colombiana de pensiones'

@@ -10,8 +10,8 @@ language plpgsql immutable strict parallel safe
 as $$
 -- Takes the longest common block (the one that starts first in p_left, then first in p_right),
 -- and again so in what stands before it and behind it on both sides; the parts still to do are kept
--- on a stack. Gives up as soon as p_needed is out of reach: with null if it is so in the other order
--- of the two texts as well, else with what could still be reached. Most pairs of names end in the
+-- on a stack. Gives up as soon as p_needed is out of reach: with null if it is so in the other
+-- order of the two texts as well, else with what could still be reached. Most pairs of names end in the
 -- first round: m matching characters stand in at most (rest of both texts) + 1 blocks, so the
 -- longest block has at least m / (rest + 1) characters.
 declare
