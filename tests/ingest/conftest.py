@@ -249,7 +249,8 @@ def read_with_ocr(extractor: Extractor, tmp_path: Path) -> Callable[..., Extract
 def fake_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """Give a function that puts another tesseract on PATH, which does `action` for a page.
 
-    The file whose path is returned gets the process ids of the fake and of the child above it.
+    The file whose path is returned gets the process ids of the fake and of the child above it;
+    one with the suffix `.calls` gets a line for each page.
     """
 
     def install(action: str) -> Path:
@@ -261,7 +262,8 @@ def fake_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
         script.write_text(
             "#!/bin/sh\n"
             f'case "$*" in *--version*|*--list-langs*) exec {real} "$@";; esac\n'
-            f'echo "$$ $PPID" > {pids}.new; mv {pids}.new {pids}\n{action}\n'
+            f'echo "$$ $PPID" > {pids}.new; mv {pids}.new {pids}\n'
+            f"echo page >> {pids.with_suffix('.calls')}\n{action}\n"
         )
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
