@@ -48,22 +48,16 @@ def page_count(pdf_bytes: bytes) -> int:
 
 
 @pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
-def test_the_pdf_says_what_the_text_says(style: Style) -> None:
+def test_the_pdf_says_what_the_text_says_on_one_to_three_pages(style: Style) -> None:
     for topic in TOPICS[::5]:
         written = compose(draw_case(3, "palabras", topic_name=topic, style=style))
-        drawn = words_of(pdf.draw_pdf(written))
+        drawn = pdf.draw_pdf(written)
+        assert 1 <= page_count(drawn) <= 3
         footer = ["Página", "1", "de", "2", "3"]
-        expected = written.text().split()
-        assert [word for word in drawn if word not in footer] == [
+        said, expected = words_of(drawn), written.text().split()
+        assert [word for word in said if word not in footer] == [
             word for word in expected if word not in footer
         ]
-
-
-@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
-def test_filings_have_one_to_three_pages(style: Style) -> None:
-    for topic in TOPICS[::4]:
-        drawn = pdf.draw_pdf(compose(draw_case(4, "páginas", topic_name=topic, style=style)))
-        assert 1 <= page_count(drawn) <= 3
 
 
 def test_the_same_filing_is_the_same_bytes(filing: Filing) -> None:
@@ -117,7 +111,7 @@ def test_a_format_that_a_kind_cannot_have_is_refused(
 
 
 def test_the_command_writes_what_the_manifest_lists(tmp_path: Path) -> None:
-    options = ["--seed", "9", "--cases", "4", "--kinds", "exact_copy", "--kinds", "unrelated"]
+    options = ["--seed", "9", "--cases", "2", "--kinds", "exact_copy", "--kinds", "unrelated"]
     result = click.testing.CliRunner().invoke(samples, [str(tmp_path / "nuevo"), *options])
     assert result.exit_code == 0, result.output
     manifest = json.loads((tmp_path / "nuevo" / "manifest.json").read_text(encoding="utf-8"))
@@ -127,7 +121,7 @@ def test_the_command_writes_what_the_manifest_lists(tmp_path: Path) -> None:
     written = {path.relative_to(tmp_path / "nuevo").as_posix() for path in files}
     assert written == listed | {"manifest.json"}
     kinds = [entry["kind"] for entry in manifest["documents"]]
-    assert sorted(kinds) == ["exact_copy"] * 4 + ["original"] * 4 + ["unrelated"] * 4
+    assert sorted(kinds) == ["exact_copy"] * 2 + ["original"] * 2 + ["unrelated"] * 2
     for entry in manifest["documents"]:
         if entry["kind"] == "exact_copy":
             copy, original = (
