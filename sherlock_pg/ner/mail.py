@@ -27,7 +27,8 @@ _COURT_DOMAIN = re.compile(
 )
 _STATE_DOMAIN = re.compile(r"\.(?:GOV|MIL|GOB)(?:\.|$)")
 _CUE = re.compile(
-    rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF}|(?:LA\s+)?PARTE\s+ACTORA|AGENTE\s+OFICIOS[OA])"
+    rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF}|(?:LA\s+)?PARTE\s+ACTORA|AGENTE\s+OFICIOS[OA]"
+    rf"|PODERDANTES?|MI\s+(?:MANDANTE|REPRESENTAD[OA]|PROHIJAD[OA]|DEFENDID[OA]))"
     rf"|(?P<defendant>{DEFENDANT}|VINCULAD[OA]S?|ENTIDAD(?:ES)?)"
     rf"|(?P<lawyer>APODERAD[OA]S?(?:\s+(?:JUDICIAL|DE\s+LA|DEL|PARTE)){{0,3}}(?:\s+(?:{PLAINTIFF}"
     rf"|{DEFENDANT}))?|ABOGAD[OA]S?|(?:LA|EL)\s+SUSCRIT[OA](?:\s+(?:APODERAD[OA]|ABOGAD[OA]))?"
@@ -90,6 +91,8 @@ def _owner(
     cue, is_near = _cue_before(view, match.start(), by_lawyer)
     if cue is not None and is_near:
         return cue if isinstance(cue, Role) else None
+    if not index.parties:
+        return None
     own_words = _by_own_words(index, local, domain)
     if own_words is not None:
         return own_words

@@ -40,7 +40,8 @@ _FILES = (
 )
 _SENTENCE = r"[^.;\n]"
 _TITLE = (
-    r"(?:EL|LA|LOS|LAS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|SRA?S?\.?|DOCTORA?|ABOGAD[OA]|MENOR|JOVEN"
+    r"(?:EL|LA|LOS|LAS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|SRA?S?\.?|DOCTORA?|ABOGAD[OA]|MENOR"
+    r"|JOVEN"
     r"|ACCIONANTE|DEMANDANTE|ACTORA?|SOCIEDAD|EMPRESA|PERSONER[OA]|DEFENSORA?)"
 )
 
@@ -58,7 +59,7 @@ _NARRATIVES = tuple(
         rf"(?:{_FILED}|{_FILES})\s+(?:{_ACTION}\s+)?(?:POR\s+)?"
         r"(?P<plaintiff>(?:EL|LA|LOS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?"
         r"|SOCIEDAD)\s+[^\n.;,]{3,100}?)"
-        rf"\s*,?(?:{_SENTENCE}{{0,120}}?,)?\s+{_AGAINST}\s+{_DEFENDANT}",
+        rf"(?:\s*,{_SENTENCE}{{0,240}}?)?[\s,]+{_AGAINST}\s+{_DEFENDANT}",
         # el señor X, identificado con ..., instauró acción de tutela contra Y
         rf"(?<![A-Z]){_TITLE}\s+(?P<plaintiff>[A-Z][^\n.;,(]{{3,90}}?)\s*(?:[,(]{_SENTENCE}{{0,240}}?)?"
         rf"[\s,)]{_FILES}(?![A-Z])\s+(?:{_SENTENCE}{{0,90}}?\s)?{_ACTION}(?:{_SENTENCE}{{0,80}}?)?"

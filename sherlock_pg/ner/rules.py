@@ -8,6 +8,7 @@ prose.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -36,11 +37,15 @@ _SAME_SCAN = 0.9
 _SCORES = {Source.LABEL: 0.95, Source.NARRATIVE: 0.85, Source.FIRST_PERSON: 0.75}
 _WEAK_SCORE = 0.5
 _BLANK = re.compile(r"[ \t]?(?:_{2,}|\.{4,}|X{3,})")
-_END_OF_LIST = re.compile(
-    r"(?<![A-Z])(?:(?:EN\s+)?REPRESENTACION|REPRESENTAD[OA]S?|REPRESENTANTE|HIJ[OA]S?"
-    r"|AGENTE\s+OFICIOS[OA]|CURADORA?"
-    r"|APODERAD[OA]S?|FAVOR\s+DE|A\s+TRAVES|POR\s+INTERMEDIO|QUE|PORQUE|CONTRA|INTERPON[A-Z]{1,5}"
-    r"|INSTAUR[A-Z]{1,4}|PRESENT[AO]|VULNER[A-Z]{1,8})(?![A-Z])"
+_OTHERS_FOLLOW = (
+    r"(?:EN\s+)?REPRESENTACION|REPRESENTAD[OA]S?|REPRESENTANTE|HIJ[OA]S?|AGENTE\s+OFICIOS[OA]"
+    r"|CURADORA?"
+    r"|APODERAD[OA]S?|FAVOR\s+DE|A\s+TRAVES|POR\s+INTERMEDIO|QUE|PORQUE|VULNER[A-Z]{1,8}"
+)
+_END_OF_DEFENDANTS = re.compile(rf"(?<![A-Z])(?:{_OTHERS_FOLLOW})(?![A-Z])")
+_END_OF_PLAINTIFFS = re.compile(
+    rf"(?<![A-Z])(?:{_OTHERS_FOLLOW}|CONTRA|INTERPON[A-Z]{{1,5}}|INSTAUR[A-Z]{{1,4}}"
+    rf"|PRESENT[AO])(?![A-Z])"
 )
 _CAPITALISED_SHARE = 0.5
 _NON_WORD = re.compile(r"[^a-z0-9]+")
@@ -218,17 +223,14 @@ def _misread(entity: Entity, other: Entity) -> bool:
 
 
 def _pieces(view: View, role: Role, span: Span, source: Source) -> list[Span]:
-    """Split a raw value; what follows the first circumstance of a person is not a list any more."""
+    """Split a raw value; behind a circumstance of a party follow others than parties."""
     pieces = split_parties(view.folded, *span)
     if source is Source.LABEL and role is Role.DEMANDADO:
         return pieces
-    kept: list[Span] = []
-    for piece in pieces:
-        if kept and _ends_list(view.folded, kept[-1], piece):
+    end = _END_OF_PLAINTIFFS if role is Role.DEMANDANTE else _END_OF_DEFENDANTS
+    kept = pieces[:1]
+    for previous, piece in itertools.pairwise(pieces):
+        if end.search(view.folded, previous[0], piece[0]):
             break
         kept.append(piece)
     return kept
-
-
-def _ends_list(folded: str, previous: Span, piece: Span) -> bool:
-    return _END_OF_LIST.search(folded, previous[0], piece[0]) is not None

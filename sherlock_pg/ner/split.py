@@ -25,6 +25,17 @@ _TITLED = re.compile(
     r"(?:(?:A|CONTRA|EN\s+CONTRA\s+DEL?)\s+)?(?:EL|LA|LOS|LAS|AL|DEL)?\s*(?:SENOR|SR|DR|DON|DONA"
     r"|DOCTOR)"
 )
+_TITLE_ALONE = re.compile(r"(?:SENOR|SR|DR|DOCTOR)")
+_OFFICE = re.compile(
+    r"\W*(?:EL\s+|LA\s+)?(?:SENORA?\s+)?"
+    r"(?:ALCALD|GOBERNADOR|MINISTR|DIRECTOR|GERENTE|SECRETARI|PRESIDENTE|COMANDANTE|RECTOR|JUEZ"
+    r"|JUZGADO)"
+)
+_AND_COMPANY = re.compile(r"(?:COMPANIA|CIA)(?![A-Z])")
+_PUBLIC_BODY = re.compile(
+    r"\W*(?:EL\s+|LA\s+)?(?:ALCALDIA|MUNICIPIO|GOBERNACION|DEPARTAMENTO|DISTRITO|SECRETARIA|JUZGADO"
+    r"|SUPERINTENDENCIA|HOSPITAL|CLINICA|NUEVA\s+EPS|COLPENSIONES)(?![A-Z])"
+)
 _CONTRA = re.compile(r"(?:EN\s+)?CONTRA\s+")
 _LOCAL_OFFICE = re.compile(
     r"(?:DIRECCION|SECCIONAL|REGIONAL|OFICINA|TERRITORIAL|SUCURSAL)\s+(?:LOCAL|TERRITORIAL"
@@ -76,10 +87,14 @@ def _parts(folded: str, left_start: int, boundary: re.Match[str], right_end: int
         return _dash_parts(left, right)
     if mark.startswith(",") and DEPENDENCY_HEAD.match(right):
         return False
+    if _AND_COMPANY.match(right):
+        return False
+    if _PUBLIC_BODY.match(left) and LEGAL_FORM_END.search(right):
+        return True
     if INSTITUTION_HEAD.match(right):
         return mark != "" or not DEPENDENCY_HEAD.match(right)
     if _TITLED.match(right):
-        return True
+        return not (mark == "," and _OFFICE.match(left) and _TITLE_ALONE.match(right))
     return _person_follows(folded, left, boundary, end)
 
 
