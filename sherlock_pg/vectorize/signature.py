@@ -139,7 +139,9 @@ class Signer:
             UsageError: a row is no signature (SH012), such as that of a text without shingles.
         """
         _check_signatures(signatures)
-        return [row.tobytes() for row in signatures.astype(np.uint16).astype(">u2")]
+        hashes = hash_int8_extended(signatures.reshape(-1).astype(np.int64), 0)
+        bits = hashes.astype(np.uint16).astype(">u2").reshape(signatures.shape)
+        return [row.tobytes() for row in bits]
 
     def _shingles(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the shingles of all texts in a row, and how many each text has."""

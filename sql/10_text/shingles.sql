@@ -53,7 +53,9 @@ returns bigint[]
 language plpgsql immutable parallel safe
 as $$
 begin
-    if p_kind = 'word' and p_width between 1 and 9 then
+    if p_canonical is null then
+        return null;
+    elsif p_kind = 'word' and p_width between 1 and 9 then
         return sherlock._hash_runs(
             array(select hashtextextended(string_to_table(p_canonical, ' ') collate "C", 0)),
             p_width

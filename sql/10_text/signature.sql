@@ -102,12 +102,14 @@ declare
     v_bytes bytea := '';
 begin
     perform sherlock._check_signature(p_signature);
+    -- Of the hash, because the slots of a text of more than 16,000 shingles are so small that
+    -- their high bits are zero: at 200,000 unrelated texts would seem to share a sixth.
     for i in 1 .. 128 by 4 loop
         v_bytes := v_bytes || int8send(
-            ((p_signature[i] & 65535)::bigint << 48)
-            | ((p_signature[i + 1] & 65535)::bigint << 32)
-            | ((p_signature[i + 2] & 65535)::bigint << 16)
-            | (p_signature[i + 3] & 65535)
+            ((hashint4extended(p_signature[i], 0) & 65535) << 48)
+            | ((hashint4extended(p_signature[i + 1], 0) & 65535) << 32)
+            | ((hashint4extended(p_signature[i + 2], 0) & 65535) << 16)
+            | (hashint4extended(p_signature[i + 3], 0) & 65535)
         );
     end loop;
     return ('x' || encode(v_bytes, 'hex'))::bit(2048);
@@ -115,7 +117,7 @@ end
 $$;
 
 comment on function sherlock.signature_sketch(integer[]) is
-'The lowest 16 bits of each slot of a signature, slot 0 first: half the size, and compared ten '
+'16 bits of the hash of each slot of a signature, slot 0 first: half the size, and compared ten '
 'times as fast, for a slightly larger error of the estimate.';
 
 create or replace function sherlock.merge_signatures(p_left integer[], p_right integer[])

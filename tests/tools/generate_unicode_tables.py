@@ -26,7 +26,12 @@ SQL_TEMPLATE = Path(__file__).with_name("canonical_text.sql.in")
 
 Ranges = tuple[tuple[int, int], ...]
 
-_SCRIPTS_WITHOUT_SPACES: Ranges = (
+
+def _code_points(*ranges: tuple[int, int]) -> frozenset[int]:
+    return frozenset(code for first, last in ranges for code in range(first, last + 1))
+
+
+_SCRIPTS_WITHOUT_SPACES = _code_points(
     (0x0E01, 0x0E3A),  # Thai
     (0x0E40, 0x0EDF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
@@ -41,7 +46,7 @@ _SCRIPTS_WITHOUT_SPACES: Ranges = (
 )
 
 # The property Default_Ignorable_Code_Point, which unicodedata does not offer.
-_DEFAULT_IGNORABLE: Ranges = (
+_DEFAULT_IGNORABLE = _code_points(
     (0x00AD, 0x00AD),  # soft hyphen
     (0x034F, 0x034F),  # combining grapheme joiner
     (0x061C, 0x061C),  # Arabic letter mark
@@ -94,9 +99,7 @@ class Tables:
 def build_tables() -> Tables:
     """Read the tables out of `unicodedata`."""
     word = tuple(_ranges(_is_word))
-    solitary = tuple(
-        _ranges(lambda code: _is_word(code) and _contains(_SCRIPTS_WITHOUT_SPACES, code))
-    )
+    solitary = tuple(_ranges(lambda code: code in _SCRIPTS_WITHOUT_SPACES and _is_word(code)))
     folds = dict(_folds())
     for letter, folded in folds.items():
         if not all(
@@ -202,21 +205,16 @@ def _ranges(predicate: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
             start = None
 
 
-def _contains(ranges: Ranges, code: int) -> bool:
-    return any(first <= code <= last for first, last in ranges)
-
-
 def _is_unassigned(code: int) -> bool:
     return unicodedata.category(chr(code)) in ("Cn", "Co")
 
 
 def _is_ignorable(code: int) -> bool:
-    if _is_unassigned(code):
-        return False
+    letter = chr(code)
     return (
-        unicodedata.combining(chr(code)) != 0
-        or unicodedata.category(chr(code)) == "Me"
-        or _contains(_DEFAULT_IGNORABLE, code)
+        unicodedata.combining(letter) != 0
+        or unicodedata.category(letter) == "Me"
+        or (code in _DEFAULT_IGNORABLE and not _is_unassigned(code))
     )
 
 
