@@ -11,6 +11,9 @@ from sherlock_pg.ner.lexicon import GIVEN_NAMES, INSTITUTION_HEAD
 from sherlock_pg.ner.roles import Role
 from sherlock_pg.ner.split import split_parties
 
+_MOST_MATCHES = 60
+_LONGEST_LEAD = 45
+
 _AGAINST = r"(?:(?:EN\s+)?-?\s?CONTRA(?:\s+DEL?)?|FRENTE\s+AL?|VS\.?|VERSUS)"
 _ACTION = (
     r"(?:ACCION(?:ES)?\s+(?:PUBLICA\s+|CONSTITUCIONAL(?:ES)?\s+)?DE\s+(?:TUTELA|HABEAS\s+CORPUS"
@@ -84,6 +87,10 @@ _NARRATIVES = tuple(
         r"(?P<defendant>[^\n;]{3,160})",
     )
 )
+_PETITIONER = re.compile(
+    rf"(?<![A-Z]){_TITLE}\s+(?P<plaintiff>[A-Z][^\n.;,(]{{3,90}}?)\s*(?:[,(]{_SENTENCE}{{0,240}}?)?"
+    rf"[\s,)]{_FILES}(?![A-Z])\s+(?:{_SENTENCE}{{0,90}}?\s)?{_ACTION}(?![A-Z])"
+)
 _DEFENDANTS = (
     re.compile(
         rf"(?<![A-Z]){_ACTION}(?![A-Z]){_SENTENCE}{{0,200}}?[\s\-,:]{_AGAINST}\s+(?P<defendant>[^.;\n]{{3,300}})"
@@ -107,7 +114,7 @@ _WEAK_DEFENDANTS = (
     ),
     re.compile(rf"[\s,]{_AGAINST}\s+(?P<defendant>[^.;\n]{{3,160}})"),
     re.compile(
-        r"(?<![A-Z])(?:QUE|PUES|PORQUE)\s+(?P<defendant>(?:LA|EL|LOS"
+        r"(?<![A-Z])(?:QUE|PUES|PORQUE|POR\s+CUANTO)\s+(?P<defendant>(?:LA|EL|LOS"
         r"|LAS)\s+[^.;,\n]{3,80}?)\s+(?:ME|NOS|NO|SE)\s"
     ),
     re.compile(r"(?<![A-Z])A\s+(?:ORDENES|DISPOSICION)\s+DEL?\s+(?P<defendant>[^.;,\n]{3,120})"),
@@ -152,16 +159,42 @@ def is_filing(view: View) -> bool:
 
 def narrated(view: View) -> Iterator[tuple[Role, Span]]:
     """Give raw values from sentences that name who filed against whom."""
-    flow = view.flow
     for regex in _NARRATIVES:
-        for match in regex.finditer(flow):
-            if _begins_with_a_name(view, match.span("plaintiff")):
-                yield Role.DEMANDANTE, match.span("plaintiff")
-                yield Role.DEMANDADO, match.span("defendant")
+        for match in _overlapping(regex, view.flow):
+            plaintiff, defendant = match.span("plaintiff"), match.span("defendant")
+            if _begins_with_a_name(view, plaintiff) and _begins_with_a_name(view, defendant):
+                yield Role.DEMANDANTE, plaintiff
+                yield Role.DEMANDADO, defendant
     for regex in _DEFENDANTS:
-        for match in regex.finditer(flow):
-            if _names_a_party(view, match.span("defendant")):
+        for match in _overlapping(regex, view.flow):
+            if _begins_with_a_name(view, match.span("defendant")):
                 yield Role.DEMANDADO, match.span("defendant")
+
+
+def petitioners(view: View) -> Iterator[Span]:
+    """Give raw values of those who are said to have filed, without a word of against whom."""
+    for match in _overlapping(_PETITIONER, view.flow):
+        if _begins_with_a_name(view, match.span("plaintiff")):
+            yield match.span("plaintiff")
+
+
+def appellants(view: View) -> Iterator[Span]:
+    """Give raw values of those who contest a decision, mostly the plaintiff of the case."""
+    for match in _overlapping(_NARRATIVES[0], view.flow):
+        plaintiff, decision = match.span("plaintiff"), match.span("defendant")
+        if _begins_with_a_name(view, plaintiff) and not _begins_with_a_name(view, decision):
+            yield plaintiff
+
+
+def _overlapping(regex: re.Pattern[str], flow: str) -> Iterator[re.Match[str]]:
+    """Give matches that may begin inside the values of earlier ones, as sentences nest."""
+    position = 0
+    for _ in range(_MOST_MATCHES):
+        match = regex.search(flow, position)
+        if match is None:
+            return
+        yield match
+        position = match.start(1) + 1
 
 
 def weak_defendants(view: View) -> Iterator[Span]:
@@ -196,12 +229,9 @@ def _is_party(view: View, span: Span) -> bool:
 
 
 def _begins_with_a_name(view: View, span: Span) -> bool:
+    """Tell whether a raw value begins with a party, rather than with 'el fallo proferido por'."""
     first = next(_names(view, span), None)
-    return first is not None and _is_party(view, first)
-
-
-def _names_a_party(view: View, span: Span) -> bool:
-    return any(_is_party(view, name) for name in _names(view, span))
+    return first is not None and first[0] - span[0] <= _LONGEST_LEAD and _is_party(view, first)
 
 
 def _names_an_institution(view: View, span: Span) -> bool:

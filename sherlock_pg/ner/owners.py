@@ -41,7 +41,10 @@ _ROLE_BEHIND = re.compile(
 _PROFESSIONAL_CARD = re.compile(
     r"T\.?\s?P\.?[^\d\n]{0,12}\d[\d.\-]{2,9}|TARJETA\s+PROFESIONAL[^\d\n]{0,12}\d[\d.\-]{2,9}"
 )
-_BELONGING = re.compile(r"(?<![A-Z])(?:DEL?|DE\s+LA)\s+$")
+_BELONGING = re.compile(
+    r"(?:C\.?\s?C\.?|CEDULA(?:\s+DE\s+CIUDADANIA)?|IDENTIFICACION|DOCUMENTO|NIT|NUMERO)\s+(?:DEL?"
+    r"|DE\s+LA)\s+$"
+)
 _ANOTHER_ID = re.compile(r"\d[\d.' ]{4,}\d")
 _NAMED_PERSON = re.compile(
     r"(?<![A-Z])[A-Z][A-Z0-9'\-]{2,20}(?:\s(?:DE\s|DEL\s|LA\s){0,2}[A-Z][A-Z0-9'\-]{2,20}){1,4}"

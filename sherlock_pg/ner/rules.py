@@ -20,7 +20,13 @@ from sherlock_pg.ner.cleaning import Span, is_initials, is_institution, is_name,
 from sherlock_pg.ner.folding import Excerpt, View, compose
 from sherlock_pg.ner.labels import labelled_values
 from sherlock_pg.ner.lexicon import is_person, starts_with_given_name
-from sherlock_pg.ner.narrative import is_filing, narrated, weak_defendants
+from sherlock_pg.ner.narrative import (
+    appellants,
+    is_filing,
+    narrated,
+    petitioners,
+    weak_defendants,
+)
 from sherlock_pg.ner.roles import PARTY_ROLES, Entity, Role, Source
 from sherlock_pg.ner.speaker import principals, signers, speakers
 from sherlock_pg.ner.split import drop_local_office, split_parties
@@ -96,11 +102,18 @@ def find_parties(view: View) -> list[Entity]:
         plaintiffs
         or _parties(view, Role.DEMANDANTE, speakers(view), Source.FIRST_PERSON)
         or _weak(view, Role.DEMANDANTE, principals(view))
+        or _weak(view, Role.DEMANDANTE, petitioners(view))
+        or _without(defendants, _weak(view, Role.DEMANDANTE, appellants(view)))
         or _weak(view, Role.DEMANDANTE, signers(view))
     )
     defendants = defendants or _weak(view, Role.DEMANDADO, weak_defendants(view))
-    keys = {name_key(entity.value) for entity in plaintiffs}
-    return [*plaintiffs, *(each for each in defendants if name_key(each.value) not in keys)]
+    return [*plaintiffs, *_without(plaintiffs, defendants)]
+
+
+def _without(others: list[Entity], entities: list[Entity]) -> list[Entity]:
+    """Leave out the entities that others already are."""
+    keys = {name_key(other.value) for other in others}
+    return [entity for entity in entities if name_key(entity.value) not in keys]
 
 
 def _both(
@@ -230,7 +243,7 @@ def _pieces(view: View, role: Role, span: Span, source: Source) -> list[Span]:
     end = _END_OF_PLAINTIFFS if role is Role.DEMANDANTE else _END_OF_DEFENDANTS
     kept = pieces[:1]
     for previous, piece in itertools.pairwise(pieces):
-        if end.search(view.folded, previous[0], piece[0]):
+        if end.search(view.folded, previous[0], piece[0]) or end.match(view.folded, piece[0]):
             break
         kept.append(piece)
     return kept

@@ -89,13 +89,22 @@ def _parts(folded: str, left_start: int, boundary: re.Match[str], right_end: int
         return False
     if _AND_COMPANY.match(right):
         return False
-    if _PUBLIC_BODY.match(left) and LEGAL_FORM_END.search(right):
+    if LEGAL_FORM_END.search(right) and (
+        _PUBLIC_BODY.match(left) or _is_after_legal_form(left, mark, right)
+    ):
         return True
     if INSTITUTION_HEAD.match(right):
         return mark != "" or not DEPENDENCY_HEAD.match(right)
     if _TITLED.match(right):
         return not (mark == "," and _OFFICE.match(left) and _TITLE_ALONE.match(right))
     return _person_follows(folded, left, boundary, end)
+
+
+def _is_after_legal_form(left: str, mark: str, right: str) -> bool:
+    """Tell whether both sides are names of companies ('A S.A. y B LTDA.')."""
+    legal_form = LEGAL_FORM_END.search(right)
+    named = legal_form is not None and right[: legal_form.start()].strip() != ""
+    return named and mark != "" and LEGAL_FORM_END.search(left) is not None
 
 
 def _person_follows(folded: str, left: str, boundary: re.Match[str], end: int) -> bool:
