@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -80,11 +81,7 @@ def export(context: CliContext, file: Path, collection: str) -> None:
 def import_(context: CliContext, file: Path, collection: str) -> None:
     """Read FILE (- for stdin) and put it in force; a bad file changes nothing."""
     try:
-        text = (
-            click.get_text_stream("stdin").read()
-            if str(file) == "-"
-            else file.read_text(encoding="utf-8")
-        )
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not UTF-8 text") from error
     with context.connection(install=True) as conn:

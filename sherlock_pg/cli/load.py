@@ -143,6 +143,8 @@ def line(outcome: Outcome) -> str:
         text += f"  =  {printable(outcome.best_match)} (#{outcome.best_match_id})"
     if outcome.reason:
         text += f"  [{outcome.reason}: {explain_code(outcome.reason)}]"
+    elif outcome.status == "pending":
+        text += f"  [{outcome.detail}]"
     notes = [*outcome.flags, *([outcome.text_state] if _is_left_out(outcome) else [])]
     if notes:
         text += f"  [{', '.join(notes)}]"

@@ -10,7 +10,7 @@ from sherlock_pg.embedded.account import Account, run_as
 from sherlock_pg.embedded.binaries import Binaries
 from sherlock_pg.errors import EnvironmentFault
 
-SUPERUSER = "sherlock"
+SUPERUSER = "postgres"
 HOST = "127.0.0.1"
 
 SETTINGS = {

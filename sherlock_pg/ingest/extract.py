@@ -288,6 +288,9 @@ class _Reader:
         ]
         if scanned and 0 < sum(scanned) < LOW_YIELD_CHARS * len(scanned):
             self._add_flags([Flag.LOW_YIELD])
+        if self.media_type == MediaType.TEXT:
+            # Nobody scanned or drew it: what stands there is the text, however odd its words.
+            return
         judged = [(result.quality, len(result.text)) for result in results]
         weight = sum(chars for quality, chars in judged if quality is not None)
         if weight >= MIN_JUDGED_CHARS:

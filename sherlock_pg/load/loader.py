@@ -28,13 +28,13 @@ from sherlock_pg.db.connection import connect
 from sherlock_pg.errors import SherlockError
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
-from sherlock_pg.load.outcome import Outcome, best_match, from_gate
+from sherlock_pg.load.outcome import Outcome, best_match, copy_of_file, from_gate
 from sherlock_pg.load.reading import DocumentReader, Reading
 from sherlock_pg.load.walk import storable
 from sherlock_pg.vectorize import lifecycle
 
-_LEASE = timedelta(minutes=10)
-_RENEW_SECONDS = 60.0
+_LEASE = timedelta(minutes=2)
+_RENEW_SECONDS = 20.0
 _CLAIMS_AHEAD = 4
 """Files claimed per worker: enough to keep it busy, few enough to give back."""
 
@@ -68,10 +68,24 @@ class LoadOptions:
 
 @dataclass
 class _Slot:
-    """A file in order: its outcome is known, or its document is still being read."""
+    """A file in order: its outcome is known, or its document is still being read.
+
+    Attributes:
+        outcome: what is known of it so far.
+        reading: gives the outcome once the file is read.
+        copy_of: the reading, in this run, of an earlier file with the same bytes.
+    """
 
     outcome: Outcome
     reading: Future[Outcome] | None = None
+    copy_of: Future[Outcome] | None = None
+
+    def settle(self) -> None:
+        """Wait for the reading that the outcome depends on."""
+        if self.reading is not None:
+            self.outcome = self.reading.result()
+        elif self.copy_of is not None:
+            self.outcome = copy_of_file(self.outcome, self.copy_of.result())
 
 
 class Loader:
@@ -91,10 +105,11 @@ class Loader:
         self._options = options
         self._extractor = extractor
         self._reader = reader
-        self._worker = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._worker = f"{_host_prefix()}{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._stop = threading.Event()
         self._local = threading.local()
         self._connections: list[psycopg.Connection] = []
+        self._being_read: dict[int, Future[Outcome]] = {}
 
     def run(
         self, files: Sequence[Path], on_outcome: Callable[[Outcome], None], progress: Progress
@@ -113,6 +128,7 @@ class Loader:
             calls.create_collection(conn, self._options.collection)
             found = lifecycle.state(conn, self._options.collection)
             is_deferred = found.needs_fit(arriving=len(files))
+            _release_dead_readers(conn)
             with self._claims_renewed(), self._cleanup(conn):
                 progress.stage("reading", len(files))
                 slots = self._read_all(conn, files, progress, None if is_deferred else on_outcome)
@@ -140,8 +156,7 @@ class Loader:
         def collect(*, wait: bool) -> None:
             while waiting and (wait or waiting[0].reading is None or waiting[0].reading.done()):
                 slot = waiting.popleft()
-                if slot.reading is not None:
-                    slot.outcome = slot.reading.result()
+                slot.settle()
                 if on_outcome is None:
                     done.append(slot)
                 else:
@@ -193,10 +208,14 @@ class Loader:
         )
         if claim.outcome != "claimed":
             free.release()
-            return _Slot(from_gate(shown, claim, claim.reason))
+            return _Slot(
+                from_gate(shown, claim, claim.reason),
+                copy_of=self._being_read.get(claim.document_id),
+            )
         outcome = Outcome(file=shown, status="pending", gate="new", document_id=claim.document_id)
         future = pool.submit(self._read_and_store, path, found, claim.document_id, outcome)
         future.add_done_callback(lambda _: free.release())
+        self._being_read[claim.document_id] = future
         return _Slot(outcome, future)
 
     def _read_and_store(
@@ -328,6 +347,35 @@ class Loader:
             conn = self._local.conn = connect(self._conninfo, autocommit=True)
             self._connections.append(conn)
         return conn
+
+
+def _host_prefix() -> str:
+    return f"{socket.gethostname()}:"
+
+
+def _release_dead_readers(conn: psycopg.Connection) -> None:
+    """Give back at once what readers on this machine claimed that were killed.
+
+    Those of other machines lapse by themselves.
+    """
+    for (worker,) in conn.execute(
+        "select distinct claimed_by from sherlock.documents"
+        " where status = 'pending' and starts_with(claimed_by, %s)",
+        [_host_prefix()],
+    ).fetchall():
+        pid = worker.removeprefix(_host_prefix()).partition(":")[0]
+        if pid.isdecimal() and not _is_alive(int(pid)):
+            calls.release_claims(conn, worker)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def _now(conn: psycopg.Connection) -> object:

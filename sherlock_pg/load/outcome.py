@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sherlock_pg.db.calls import Claim, Detection, ExactHit
@@ -73,7 +73,25 @@ def from_gate(file: str, hit: Claim | ExactHit, reason: str | None = None) -> Ou
         score=1.0,
         best_match_id=hit.document_id,
         best_match=hit.name or "",
+        detail="another loader is reading it" if hit.status == "pending" else "",
     )
+
+
+def copy_of_file(copy: Outcome, read: Outcome) -> Outcome:
+    """Return the outcome of a file whose bytes an earlier file of the same run has."""
+    if read.status == "failed":
+        return replace(
+            copy,
+            status="failed",
+            confidence="",
+            action="",
+            score=None,
+            best_match_id=None,
+            best_match="",
+            reason=read.reason,
+            detail=f"same bytes as {read.file}",
+        )
+    return replace(copy, status=read.status, detail="")
 
 
 def best_match(detection: Detection) -> dict[str, Any]:

@@ -175,7 +175,7 @@ begin
         ) as k
         where c.raw_class is not null
           and c.document_id <> all (
-              select (x.m).document_id from unnest(v_result.matches) as x (m))
+              select x.document_id from unnest(v_result.matches) as x)
         order by sherlock._class_rank(k.confidence), c.score desc, c.document_id
         limit v_limit
     )

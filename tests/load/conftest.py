@@ -74,8 +74,8 @@ def tutela(**changes: str) -> str:
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Give a function that writes a tutela into a folder of the test's own."""
 
-    def write_file(name: str, text: str | None = None, **changes: str) -> Path:
-        path = tmp_path / "in" / name
+    def write_file(file: str, /, text: str | None = None, **changes: str) -> Path:
+        path = tmp_path / "in" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(tutela(**changes) if text is None else text, encoding="utf-8")
         return path

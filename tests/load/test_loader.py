@@ -94,10 +94,10 @@ def test_second_load_reads_nothing(
 def test_verdicts_do_not_depend_on_the_number_of_readers(
     run_load: RunLoad, write: Write, other_case: dict[str, str]
 ) -> None:
+    other = {key: value for key, value in other_case.items() if key != "years"}
     files = [
-        write(f"{number:02}.txt", years=str(number), **(other_case if number % 3 else {}))
+        write(f"{number:02}.txt", years=str(number), **(other if number % 3 else {}))
         for number in range(12)
-        for other_case in [{k: v for k, v in other_case.items() if k != "years"}]
     ]
     one = run_load(files, collection="uno", workers=1)
     four = run_load(files, collection="cuatro", workers=4)
@@ -248,3 +248,32 @@ def test_interrupted_load_keeps_what_is_done_and_gives_the_rest_back(
             "select count(*) from sherlock.latest_verdicts where recommended_action is null"
         ).fetchone()
         assert undetected == (0,)
+
+
+def test_files_of_a_killed_loader_are_read_at_once_by_the_next(
+    run_load: RunLoad, write: Write, database_url: str
+) -> None:
+    files = [write(f"{n:03}.txt", years=str(n), city=f"Ciudad{n}") for n in range(100)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sherlock_pg", "load", str(files[0].parent)],
+        env={**os.environ, "SHERLOCK_DATABASE_URL": database_url},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        deadline = time.monotonic() + 60
+        query = "select count(*) from sherlock.documents where status = 'pending'"
+        while conn.execute(query).fetchone() == (0,) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        left = conn.execute(query).fetchone()
+        assert left is not None and left[0] > 0, "the loader was killed too late"
+        outcomes = run_load(files)
+        assert {outcome.status for outcome in outcomes} == {"ok"}
+        assert conn.execute(query).fetchone() == (0,)
+        counts = conn.execute(
+            "select count(*), count(v.document_id) from sherlock.documents"
+            " left join sherlock.detections as v using (document_id)"
+        ).fetchone()
+    assert counts == (len(files), len(files))

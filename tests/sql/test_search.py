@@ -113,17 +113,32 @@ def test_the_later_of_two_copies_is_the_duplicate(conn: psycopg.Connection) -> N
     assert found(conn, first, scope="earlier") == {}
 
 
-def test_same_text_of_other_people_conflicts_and_is_capped(conn: psycopg.Connection) -> None:
+def test_conflicting_identities_cap_the_class(conn: psycopg.Connection) -> None:
+    """One letter apart, another identity number: another person, whatever the names say."""
     original = text(3, prefix=TUTELA)
-    first = add(conn, original, entities=ANA)
-    same_person = add(conn, edited(original, 0.01, seed=2), entities=ANA)
-    other_person = add(conn, edited(original, 0.01, seed=3), entities=LUIS)
+    juan = people("Juan Pérez Gómez", "52.345.678")
+    first = add(conn, original, entities=juan)
+    same_person = add(conn, edited(original, 0.01, seed=2), entities=juan)
+    other_person = add(
+        conn, edited(original, 0.01, seed=3), entities=people("Juana Pérez Gómez", "79.111.222")
+    )
     assert detect(conn, same_person)["candidates"][0]["confidence"] == "HIGH"
     candidates = {c["document_id"]: c for c in detect(conn, other_person)["candidates"]}
-    assert candidates[first]["has_conflict"] is True
-    assert candidates[first]["confidence"] == "LOW"
-    assert candidates[first]["entity_score"] == 0
+    capped = candidates[first]
+    assert capped["has_conflict"] is True
+    assert capped["confidence"] == "LOW"
+    assert capped["evidence"]["capped_from"] in ("MEDIUM", "HIGH")
+    assert "cedula" in {item["role"] for item in capped["evidence"]["differing"]}
     assert detect(conn, other_person)["recommended_action"] == "ACCEPT"
+    conn.execute("update sherlock.detection_configs set conflict_cap = null")
+    assert detect(conn, other_person)["recommended_action"] == "REVIEW"
+
+
+def test_same_template_of_other_people_is_not_held_back(conn: psycopg.Connection) -> None:
+    original = text(31, prefix=TUTELA)
+    add(conn, original, entities=ANA)
+    other = add(conn, edited(original, 0.2), entities=LUIS)
+    assert detect(conn, other)["recommended_action"] == "ACCEPT"
 
 
 @pytest.mark.parametrize("content", ["", "   \n\t ", "¡…!", None])
@@ -213,8 +228,8 @@ def test_hot_band_keys_are_capped_and_said(conn: psycopg.Connection) -> None:
 def test_index_and_sequential_scan_agree(conn: psycopg.Connection) -> None:
     originals = [text(seed, 80) for seed in range(20, 30)]
     for original in originals:
-        add(conn, original, entities=ANA)
-    queries = [add(conn, edited(o, 0.05), entities=LUIS) for o in originals]
+        add(conn, original)
+    queries = [add(conn, edited(o, 0.05), entities=ANA) for o in originals]
 
     def everything() -> list[Any]:
         return [
