@@ -229,6 +229,7 @@ def _upgrade_in_transaction(
     config.attributes["connection"] = sa_connection
     command.upgrade(config, "head")
     _apply_sql(conn, on_file)
+    _check_hashes(conn)
     return before
 
 
@@ -242,6 +243,17 @@ def _apply_sql(conn: psycopg.Connection, on_file: Callable[[Path], None] | None)
         except psycopg.Error as error:
             error.add_note(f"in {path.parent.name}/{path.name}")
             raise
+
+
+def _check_hashes(conn: psycopg.Connection) -> None:
+    """Refuse a server whose hashes differ: its signatures would fit no other server's."""
+    row = conn.execute("select sherlock.hash_self_test()").fetchone()
+    if row is None or not row[0]:
+        raise EnvironmentFault(
+            "this server's hash functions give other values than PostgreSQL's on little-endian "
+            "machines",
+            hint="use a server on x86-64 or ARM64",
+        )
 
 
 def _translated(error: psycopg.Error) -> SherlockError:
