@@ -58,6 +58,9 @@ _NARRATIVES = tuple(
         rf"(?P<plaintiff>[^\n;.]{{2,260}}?)[\s,]+(?:Y\s+)?{_AGAINST}\s+{_DEFENDANT}",
         # ... y por X contra Y
         rf"\sY\s+POR\s+(?P<plaintiff>[A-Z][^\n;.]{{4,120}}?)[\s,]+{_AGAINST}\s+{_DEFENDANT}",
+        # (i) X contra Y; (ii) ...
+        rf"\(\s*(?:I{{1,3}}V?|[A-E1-9])\s*\)\s*(?P<plaintiff>[A-Z][^\n;.]{{4,120}}?)[\s,]+{_AGAINST}\s+"
+        rf"{_DEFENDANT}",
         # promueve el señor X contra Y
         rf"(?:{_FILED}|{_FILES})\s+(?:{_ACTION}\s+)?(?:POR\s+)?"
         r"(?P<plaintiff>(?:EL|LA|LOS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?"
@@ -143,7 +146,8 @@ _FILING = re.compile(
     r"|UNA\s+)?(?:PRESENTE\s+)?DEMANDA"
     r"|H?ABEAS|SALVAGUARDA|RESGUARDO\s+CONST|AMPARO\s+CONST|DESACATO|QUERELLA|QUERELLANTE"
     r"|CONVOCANTE"
-    r"|NULIDAD\s+Y\s+REST|REPARACION\s+DIRECTA|MEDIO\s+DE\s+CONTROL|ORDINARIO\s+LABORAL"
+    r"|VERBAL\s+DE|PROMOVID[OA]S?\s+POR|NULIDAD\s+(?:ABSOLUTA|SIMPLE|ELECTORAL)|NULIDAD\s+Y\s+REST"
+    r"|REPARACION\s+DIRECTA|MEDIO\s+DE\s+CONTROL|ORDINARIO\s+LABORAL"
     r"|PROCESO\s+(?:EJECUTIVO|ORDINARIO|VERBAL|DECLARATIVO|MONITORIO)|EJECUTIVO\s+(?:DE|SINGULAR"
     r"|HIPOT|MIXTO|LABORAL|CON)"
     r"|ACCION\s+(?:POPULAR|DE\s+CUMPL|DE\s+GRUPO|CONSTIT)|ACCIONANTE|ACCIONAD|PETICIONARI"

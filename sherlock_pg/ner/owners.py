@@ -45,6 +45,7 @@ _BELONGING = re.compile(
     r"(?:C\.?\s?C\.?|CEDULA(?:\s+DE\s+CIUDADANIA)?|IDENTIFICACION|DOCUMENTO|NIT|NUMERO)\s+(?:DEL?"
     r"|DE\s+LA)\s+$"
 )
+_IDENTIFIES = re.compile(r"\s+SE\s+IDENTIFICA|\s*,?\s+(?:ES\s+)?(?:IDENTIFICAD|PORTADOR|TITULAR)")
 _ANOTHER_ID = re.compile(r"\d[\d.' ]{4,}\d")
 _NAMED_PERSON = re.compile(
     r"(?<![A-Z])[A-Z][A-Z0-9'\-]{2,20}(?:\s(?:DE\s|DEL\s|LA\s){0,2}[A-Z][A-Z0-9'\-]{2,20}){1,4}"
@@ -97,9 +98,9 @@ class NameIndex:
             default=None,
         )
         labels = list(_ROLE_BEFORE.finditer(self._text, max(line_start, start - 80), start))
-        if (mention is None or mention[0] < line_start) and labels:
+        if labels and (mention is None or mention[0] < labels[-1].start()):
             lead = self._text[line_start : labels[-1].start()]
-            if _BELONGING.search(lead):
+            if _BELONGING.search(lead) or _IDENTIFIES.match(self._text, labels[-1].end(), start):
                 return _role_of(labels[-1])
         if mention is None:
             return None
