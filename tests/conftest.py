@@ -28,9 +28,7 @@ def server() -> Iterator[EmbeddedServer]:
     try:
         with psycopg.connect(embedded.url(), autocommit=True) as conn:
             for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-                conn.execute(
-                    sql.SQL("alter system set {} = off").format(sql.Identifier(setting))
-                )
+                conn.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(setting)))
             conn.execute("select pg_reload_conf()")
         yield embedded
     finally:
