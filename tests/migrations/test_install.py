@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,34 +12,23 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from psycopg.conninfo import make_conninfo
 from sqlalchemy import create_engine
 
 from sherlock_pg import paths
 from sherlock_pg.db import schema
 from sherlock_pg.db.connection import connect
 from sherlock_pg.db.tables import SCHEMA, metadata
-from sherlock_pg.embedded.server import EmbeddedServer
 from sherlock_pg.errors import EnvironmentFault, ExitCode, SchemaError, SherlockError
 
 
-def schema_dump(server: EmbeddedServer, url: str) -> str:
-    """Return the schema as pg_dump writes it."""
-    import subprocess
-
-    dumped = subprocess.run(
-        [server.binary("pg_dump"), "-s", "-O", "-n", SCHEMA, "--restrict-key=x", url],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return dumped.stdout
-
-
-def test_second_upgrade_changes_nothing(server: EmbeddedServer, empty_database_url: str) -> None:
+def test_second_upgrade_changes_nothing(
+    dump_schema: Callable[[str], str], empty_database_url: str
+) -> None:
     assert schema.upgrade(empty_database_url).state is schema.SchemaState.MISSING
-    first = schema_dump(server, empty_database_url)
+    first = dump_schema(empty_database_url)
     assert schema.upgrade(empty_database_url).state is schema.SchemaState.CURRENT
-    assert schema_dump(server, empty_database_url) == first
+    assert dump_schema(empty_database_url) == first
 
 
 def test_six_concurrent_installs_give_one_schema(empty_database_url: str) -> None:
@@ -99,30 +89,26 @@ def test_missing_and_older_schema_say_what_to_run(
         conn.rollback()
 
 
-def test_database_that_is_not_utf8_is_refused(server: EmbeddedServer) -> None:
-    with psycopg.connect(server.url(), autocommit=True) as admin:
+def test_database_that_is_not_utf8_is_refused(empty_database_url: str) -> None:
+    with psycopg.connect(empty_database_url, autocommit=True) as admin:
         admin.execute(
             "create database latin1 encoding 'LATIN1' locale_provider libc locale 'C'"
             " template template0"
         )
         try:
             with pytest.raises(EnvironmentFault, match="UTF8 is needed"):
-                schema.upgrade(server.url("latin1"))
+                schema.upgrade(make_conninfo(empty_database_url, dbname="latin1"))
         finally:
             admin.execute("drop database latin1 with (force)")
 
 
-def test_ordinary_owner_can_install_where_the_extensions_are(
-    server: EmbeddedServer, empty_database_url: str
-) -> None:
+def test_ordinary_owner_can_install_where_the_extensions_are(empty_database_url: str) -> None:
     """Managed servers: the owner of the database is no superuser, vector is there already."""
     with psycopg.connect(empty_database_url, autocommit=True) as admin:
         name = admin.info.dbname
         admin.execute("create role office login password 'office'")
         admin.execute(f"alter database {name} owner to office")
-        url = empty_database_url.replace(
-            empty_database_url.split("//")[1].split("@")[0], "office:office"
-        )
+        url = make_conninfo(empty_database_url, user="office", password="office")
         try:
             with pytest.raises(EnvironmentFault, match="extension vector is missing") as failure:
                 schema.upgrade(url)
