@@ -90,8 +90,11 @@ create or replace function sherlock._agreeing_names(
 returns text[]
 language plpgsql immutable strict parallel safe
 as $$
--- The first pair of names that agree: left, right, and exact or fuzzy. Equal names first.
+-- The first pair of names that agree: left, right, and exact or fuzzy. Equal names first. Trigrams
+-- are asked before the ratio, which costs ten times as much: of names with a ratio of 0.85 or more
+-- about one in a thousand falls below this similarity.
 declare
+    c_trigram_similarity constant real := 0.25;
     v_left_last constant integer := jsonb_array_length(p_left) - 1;
     v_right_last constant integer := jsonb_array_length(p_right) - 1;
     v_left text;
@@ -113,6 +116,8 @@ begin
         v_left := p_left -> v_i ->> 0;
         v_left_key := p_left -> v_i ->> 1;
         for v_j in 0 .. v_right_last loop
+            continue when sherlock._trigram_similarity(v_left_key, p_right -> v_j ->> 1)
+                < c_trigram_similarity;
             v_right := p_right -> v_j ->> 0;
             if sherlock.names_agree(
                 v_left, v_left_key, v_right, p_right -> v_j ->> 1, p_fuzzy_threshold)

@@ -113,3 +113,8 @@ comment on function sherlock.names_agree(text, text, text, text, double precisio
 'only one of them has don''t resemble those that only the other has (Ruiz and Díaz, Neiva and '
 'Cúcuta), or if one is initials. Juan Pérez and Juana Pérez (0.97) agree: a letter may be '
 'misread, so only their ids can tell them apart (see sherlock.compare_entities).';
+
+create or replace function sherlock._trigram_similarity(p_left text, p_right text)
+returns real
+language sql immutable strict parallel safe
+return similarity(p_left, p_right);

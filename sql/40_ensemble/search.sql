@@ -14,15 +14,21 @@ as $$
 declare
     -- Slots are estimated from 16 bits each first: the estimate is off by less than this.
     c_sketch_margin constant double precision := 0.10;
-    -- Pairs whose entities are compared although no entity retrieved them.
-    c_entity_comparisons constant integer := 40;
+    -- Below this trigram similarity a Ratcliff/Obershelp ratio of 0.85 is one in a thousand.
+    c_name_similarity constant double precision := 0.25;
+    -- Pairs from LOW on that are looked at for conflicts, for each one that is reported.
+    c_classified_per_result constant integer := 3;
     v_config sherlock.detection_configs;
     v_scheme sherlock.shingle_schemes;
     v_model_id integer := sherlock.active_tfidf_model(p_query.collection_id);
     v_self bigint := coalesce(p_query.document_id, 0);
     v_limit integer;
     v_keys bigint[];
-    v_text_weight double precision;
+    v_name_keys text[];
+    v_has_demandante boolean := coalesce(p_query.entities ? 'demandante', false);
+    v_has_demandado boolean := coalesce(p_query.entities ? 'demandado', false);
+    v_has_cedula boolean := coalesce(p_query.entities ? 'cedula', false);
+    v_has_correo boolean := coalesce(p_query.entities ? 'correo', false);
     v_result sherlock._search_result;
 begin
     v_config := sherlock.detection_config(p_query.collection_id, p_query.doc_type);
@@ -63,10 +69,11 @@ begin
         return v_result;
     end if;
 
+    select array_agg(n.value ->> 1) into v_name_keys
+    from jsonb_array_elements(coalesce(p_query.entities -> 'demandante', '[]')) as n (value);
     v_keys := sherlock.band_keys(
         p_query.signature, v_scheme.scheme_id, p_query.collection_id,
         v_scheme.band_count, v_scheme.rows_per_band);
-    v_text_weight := v_config.minhash_weight + v_config.tfidf_weight;
 
     with by_bands as materialized (
         select b.document_id, b.hot_keys
@@ -104,91 +111,156 @@ begin
         group by f.document_id
     ),
     estimated as materialized (
-        select c.*, s.signature, v.vector,
+        select c.*,
                sherlock.jaccard_estimate(s.sketch, p_query.sketch) as sketch_jaccard,
                sherlock.cosine_score(v.vector, p_query.vector) as cosine
         from candidates as c
-        left join sherlock.document_signatures as s
-            on s.document_id = c.document_id and s.scheme_id = v_scheme.scheme_id
-        left join sherlock.document_vectors as v
-            on v.document_id = c.document_id and v.model_id = v_model_id
-            and v.sign_bits is not null
+        -- One index lookup per candidate: the planner would rather read a whole small table.
+        left join lateral (
+            select d.sketch
+            from sherlock.document_signatures as d
+            where d.document_id = c.document_id and d.scheme_id = v_scheme.scheme_id
+            offset 0
+        ) as s on true
+        left join lateral (
+            select d.vector
+            from sherlock.document_vectors as d
+            where d.document_id = c.document_id and d.model_id = v_model_id
+              and d.sign_bits is not null
+            offset 0
+        ) as v on true
     ),
     promising as materialized (
-        select e.*,
-               row_number() over (
-                   order by coalesce(e.sketch_jaccard, 0) * v_config.minhash_weight
-                            + coalesce(e.cosine, 0) * v_config.tfidf_weight desc,
-                            e.document_id
-               ) as text_rank
+        select e.*
         from estimated as e
         -- The best that the pair can still reach: entities all equal, or none comparable.
-        where greatest(
-            (coalesce(e.sketch_jaccard, 0) + c_sketch_margin) * v_config.minhash_weight
-            + coalesce(e.cosine, 0) * v_config.tfidf_weight + v_config.entity_weight,
-            sherlock.ensemble_score(
-                e.sketch_jaccard + c_sketch_margin, e.cosine, null,
+        where sherlock._can_reach(
+                v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, 1.0,
                 v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
-        ) >= v_config.low_threshold
+           or sherlock._can_reach(
+                v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, null,
+                v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
     ),
+    -- Which roles a candidate has, and whether its plaintiff could be the query's: only then, or
+    -- where an entity retrieved it, can the entities agree, and only then are they compared.
     compared as materialized (
-        select p.*,
-               sherlock.jaccard_estimate(p.signature, p_query.signature) as jaccard,
-               n.agreement
+        select p.*, r.is_comparable,
+               case
+                   when v_config.entity_weight > 0 and (p.is_by_entities or r.is_plausible)
+                   then sherlock.compare_entities(
+                       p_query.entities, sherlock._entity_profile(p.document_id),
+                       v_config.fuzzy_threshold)
+               end as agreement
         from promising as p
         left join lateral (
-            select sherlock.compare_entities(
-                p_query.entities, sherlock._entity_profile(p.document_id),
-                v_config.fuzzy_threshold) as agreement
-            where v_config.entity_weight > 0
-              and (p.is_by_entities or p.text_rank <= c_entity_comparisons)
-        ) as n on true
+            select bool_or(e.role = 'demandante') and v_has_demandante
+                   and bool_or(e.role = 'demandado') and v_has_demandado
+                   or bool_or(e.role = 'cedula') and v_has_cedula
+                   or bool_or(e.role = 'correo'
+                              and coalesce(e.owner_role, 'demandante') = 'demandante')
+                      and v_has_correo as is_comparable,
+                   bool_or(e.role = 'demandante' and (
+                       greatest(
+                           similarity(e.name_key, v_name_keys[1]),
+                           similarity(e.name_key, v_name_keys[2]),
+                           similarity(e.name_key, v_name_keys[3])
+                       ) >= c_name_similarity
+                       or cardinality(v_name_keys) > 3)) as is_plausible
+            from sherlock.entities as e
+            where e.document_id = p.document_id
+              and e.is_comparable
+              and e.role in ('demandante', 'demandado', 'cedula', 'correo')
+        ) as r on v_config.entity_weight > 0
     ),
-    scored as materialized (
-        select c.*, e.entity,
-               sherlock.ensemble_score(
-                   c.jaccard, c.cosine, e.entity,
-                   v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight
-               ) as score,
-               coalesce((c.agreement).has_conflict, false) as has_conflict
+    bounded as materialized (
+        select c.*, e.entity
         from compared as c
         cross join lateral (
-            select case when (c.agreement).is_comparable then sherlock.entity_score(
-                (c.agreement).both_parties, (c.agreement).cedula_agrees,
-                (c.agreement).correo_agrees, v_config.both_parties_boost,
-                v_config.cedula_boost, v_config.correo_boost) end as entity
+            select case
+                when (c.agreement).is_comparable then sherlock.entity_score(
+                    (c.agreement).both_parties, (c.agreement).cedula_agrees,
+                    (c.agreement).correo_agrees, v_config.both_parties_boost,
+                    v_config.cedula_boost, v_config.correo_boost)
+                when (c.agreement).is_comparable is null and c.is_comparable then 0
+            end as entity
         ) as e
     ),
-    classified as materialized (
-        select s.*,
-               sherlock.classify(s.score, v_config.high_threshold, v_config.medium_threshold,
-                                 v_config.low_threshold) as raw_class
-        from scored as s
+    -- All 128 slots are compared only where the estimate leaves it open.
+    scored as materialized (
+        select b.*, j.jaccard,
+               sherlock.ensemble_score(
+                   j.jaccard, b.cosine, b.entity,
+                   v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight
+               ) as score
+        from bounded as b
+        cross join lateral (
+            select sherlock.jaccard_estimate(s.signature, p_query.signature) as jaccard
+            from (select) as one
+            left join sherlock.document_signatures as s
+                on s.document_id = b.document_id and s.scheme_id = v_scheme.scheme_id
+            offset 0
+        ) as j
+        where sherlock._can_reach(
+            v_config.low_threshold, b.sketch_jaccard + c_sketch_margin, b.cosine, b.entity,
+            v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
     ),
-    reported as (
+    -- A conflict can lower HIGH and MEDIUM before the best are chosen.
+    classified as materialized (
+        select s.*, r.raw_class,
+               case
+                   when (s.agreement).shared is not null then s.agreement
+                   when r.raw_class <> 'LOW' and v_config.entity_weight > 0
+                   then sherlock.compare_entities(
+                       p_query.entities, sherlock._entity_profile(s.document_id),
+                       v_config.fuzzy_threshold)
+               end as known_agreement
+        from scored as s
+        cross join lateral (
+            select sherlock.classify(
+                s.score, v_config.high_threshold, v_config.medium_threshold,
+                v_config.low_threshold) as raw_class
+        ) as r
+        where s.score >= v_config.low_threshold
+        order by s.score desc, s.document_id
+        limit c_classified_per_result * v_limit
+    ),
+    chosen as materialized (
         select c.*, k.confidence
         from classified as c
         cross join lateral (
             select sherlock._capped_class(
                 c.raw_class,
-                case when c.has_conflict then v_config.conflict_cap end) as confidence
+                case when (c.known_agreement).has_conflict then v_config.conflict_cap end
+            ) as confidence
         ) as k
-        where c.raw_class is not null
-          and c.document_id <> all (
-              select x.document_id from unnest(v_result.matches) as x)
+        where c.document_id <> all (
+            select x.document_id from unnest(v_result.matches) as x)
         order by sherlock._class_rank(k.confidence), c.score desc, c.document_id
         limit v_limit
+    ),
+    -- What is reported comes with evidence.
+    reported as materialized (
+        select c.document_id, c.is_by_bands, c.is_by_vector, c.is_by_entities, c.hot_keys,
+               c.jaccard, c.cosine, c.entity, c.score, c.raw_class, c.confidence,
+               case
+                   when (c.known_agreement).shared is not null then c.known_agreement
+                   when v_config.entity_weight > 0 then sherlock.compare_entities(
+                       p_query.entities, sherlock._entity_profile(c.document_id),
+                       v_config.fuzzy_threshold)
+               end as agreement
+        from chosen as c
     )
     select
         (select count(*) from candidates),
         (select jsonb_strip_nulls(jsonb_build_object(
             'minhash', max(e.sketch_jaccard), 'tfidf', max(e.cosine),
-            'entity', (select max(s.entity) from scored as s)))
+            'entity', (select max(b.entity) from bounded as b)))
          from estimated as e),
         v_result.matches || coalesce(
             (select array_agg(row(
                 r.document_id, d.name, r.confidence, sherlock.recommended_action(r.confidence),
-                r.score, r.jaccard, r.cosine, r.entity, r.has_conflict,
+                r.score, r.jaccard, r.cosine, r.entity,
+                coalesce((r.agreement).has_conflict, false),
                 jsonb_strip_nulls(jsonb_build_object(
                     'found_by', array_remove(array[
                         case when r.is_by_bands then 'minhash' end,

@@ -80,7 +80,7 @@ def filings(count: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Give filings with their entities; a few topics, so templates are shared by hundreds."""
     for number in range(count):
         case = draw_case(7, f"bench-{number}", topic_name=TOPICS[number % len(TOPICS)])
-        text = compose(case).text
+        text = compose(case).text()
         yield text, [entity_row(entity) for entity in rules.extract(text)]
 
 
