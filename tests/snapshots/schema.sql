@@ -97,8 +97,8 @@ CREATE TABLE sherlock.detection_configs (
     low_threshold double precision DEFAULT 0.50 NOT NULL,
     minhash_threshold double precision DEFAULT 0.50 NOT NULL,
     conflict_cap text,
-    minhash_candidate_limit integer DEFAULT 200 NOT NULL,
-    tfidf_candidate_limit integer DEFAULT 100 NOT NULL,
+    minhash_candidate_limit integer DEFAULT 100 NOT NULL,
+    tfidf_candidate_limit integer DEFAULT 64 NOT NULL,
     entity_candidate_limit integer DEFAULT 50 NOT NULL,
     max_results integer DEFAULT 10 NOT NULL,
     use_short_circuit boolean DEFAULT true NOT NULL,
@@ -494,6 +494,7 @@ view sherlock.latest_verdicts (
 
 function sherlock._agreeing_names(p_left jsonb, p_right jsonb, p_fuzzy_threshold double precision) returns text[] language plpgsql immutable parallel safe strict;
 function sherlock._any_one_edit_apart(p_left jsonb, p_right jsonb) returns boolean language plpgsql immutable parallel safe strict;
+function sherlock._can_reach(p_threshold double precision, p_minhash double precision, p_tfidf double precision, p_entity double precision, p_minhash_weight double precision, p_tfidf_weight double precision, p_entity_weight double precision) returns boolean language sql immutable parallel safe;
 function sherlock._capped_class(p_confidence text, p_cap text) returns text language sql immutable parallel safe;
 function sherlock._check_signature(p_signature integer[]) returns void language plpgsql immutable parallel safe;
 function sherlock._check_tfidf_vocabulary(p_terms text[], p_idf double precision[], p_fitted_document_count integer, p_ngram_min integer, p_ngram_max integer) returns void language plpgsql immutable;
@@ -528,6 +529,7 @@ function sherlock._squeeze_separators(p_text text) returns text language sql imm
 function sherlock._store_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
 function sherlock._text_state(p_shingle_count integer, p_min_shingles integer, p_flags text[]) returns text language sql immutable parallel safe;
 function sherlock._top_shared_terms(p_model_id integer, p_left public.sparsevec, p_right public.sparsevec, p_limit integer) returns jsonb language plpgsql stable;
+function sherlock._trigram_similarity(p_left text, p_right text) returns real language sql immutable parallel safe strict;
 function sherlock.activate_tfidf_model(p_model_id integer) returns void language plpgsql volatile security definer;
 function sherlock.active_tfidf_model(p_collection_id integer) returns integer language sql stable parallel safe strict;
 function sherlock.band_candidates(p_keys bigint[], p_key_limit integer, p_before bigint DEFAULT NULL::bigint) returns TABLE(document_id bigint, shared_bands integer, hot_keys integer) language sql stable parallel safe;
