@@ -1131,6 +1131,37 @@ def upgrade() -> None:
         schema="sherlock",
     )
     op.create_table(
+        "entity_profiles",
+        sa.Column(
+            "document_id",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="The document.",
+        ),
+        sa.Column(
+            "profile",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=False,
+            comment="What is compared, by role: normalised values; names with their sorted tokens.",
+        ),
+        sa.Column(
+            "name_keys",
+            postgresql.ARRAY(sa.Text()),
+            nullable=False,
+            comment="Sorted tokens of the plaintiffs' names.",
+        ),
+        sa.ForeignKeyConstraint(
+            ["document_id"],
+            ["sherlock.documents.document_id"],
+            name=op.f("entity_profiles_document_id_fkey"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("document_id", name=op.f("entity_profiles_pkey")),
+        schema="sherlock",
+        comment="Level 3: a document's entities in one row, as the search compares them; kept by triggers on entities.",
+    )
+    op.create_table(
         "matches",
         sa.Column(
             "document_id",

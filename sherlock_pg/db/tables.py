@@ -408,6 +408,27 @@ entities = Table(
     comment="Level 3: parties and identifiers.",
 )
 
+entity_profiles = Table(
+    "entity_profiles",
+    metadata,
+    _document_id(),
+    Column(
+        "profile",
+        JSONB,
+        nullable=False,
+        comment="What is compared, by role: normalised values; names with their sorted tokens.",
+    ),
+    Column(
+        "name_keys",
+        ARRAY(Text),
+        nullable=False,
+        comment="Sorted tokens of the plaintiffs' names.",
+    ),
+    PrimaryKeyConstraint("document_id"),
+    comment="Level 3: a document's entities in one row, as the search compares them; kept by "
+    "triggers on entities.",
+)
+
 party_names = Table(
     "party_names",
     metadata,

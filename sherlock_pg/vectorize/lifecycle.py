@@ -16,7 +16,8 @@ SAMPLE_LIMIT = 20_000
 
 _GROWTH_FACTOR = 2
 _BATCH = 500
-_INDEX_FROM = 5_000
+_INDEX_FROM = 2_000
+"""Vectors from which an index answers faster than reading them all."""
 _LOCK_CLASS = 0x5348
 
 

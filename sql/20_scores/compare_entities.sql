@@ -76,10 +76,8 @@ $$;
 create or replace function sherlock._entity_profile(p_document_id bigint)
 returns jsonb
 language sql stable parallel safe
-return (
-    select sherlock._entity_profile(array_agg(e))
-    from sherlock.entities as e
-    where e.document_id = p_document_id
+return coalesce(
+    (select p.profile from sherlock.entity_profiles as p where p.document_id = p_document_id), '{}'
 );
 
 create or replace function sherlock._agreeing_names(

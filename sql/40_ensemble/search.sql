@@ -25,8 +25,7 @@ declare
     v_limit integer;
     v_keys bigint[];
     v_name_keys text[];
-    v_has_demandante boolean := coalesce(p_query.entities ? 'demandante', false);
-    v_has_demandado boolean := coalesce(p_query.entities ? 'demandado', false);
+    v_has_parties boolean := coalesce(p_query.entities ?& array['demandante', 'demandado'], false);
     v_has_cedula boolean := coalesce(p_query.entities ? 'cedula', false);
     v_has_correo boolean := coalesce(p_query.entities ? 'correo', false);
     v_result sherlock._search_result;
@@ -148,28 +147,25 @@ begin
                case
                    when v_config.entity_weight > 0 and (p.is_by_entities or r.is_plausible)
                    then sherlock.compare_entities(
-                       p_query.entities, sherlock._entity_profile(p.document_id),
-                       v_config.fuzzy_threshold)
+                       p_query.entities, r.profile, v_config.fuzzy_threshold)
                end as agreement
         from promising as p
         left join lateral (
-            select bool_or(e.role = 'demandante') and v_has_demandante
-                   and bool_or(e.role = 'demandado') and v_has_demandado
-                   or bool_or(e.role = 'cedula') and v_has_cedula
-                   or bool_or(e.role = 'correo'
-                              and coalesce(e.owner_role, 'demandante') = 'demandante')
-                      and v_has_correo as is_comparable,
-                   bool_or(e.role = 'demandante' and (
-                       greatest(
-                           similarity(e.name_key, v_name_keys[1]),
-                           similarity(e.name_key, v_name_keys[2]),
-                           similarity(e.name_key, v_name_keys[3])
-                       ) >= c_name_similarity
-                       or cardinality(v_name_keys) > 3)) as is_plausible
-            from sherlock.entities as e
+            select e.profile,
+                   v_has_parties and e.profile ? 'demandante' and e.profile ? 'demandado'
+                   or v_has_cedula and e.profile ? 'cedula'
+                   or v_has_correo and e.profile ? 'correo' as is_comparable,
+                   greatest(
+                       similarity(e.name_keys[1], v_name_keys[1]),
+                       similarity(e.name_keys[1], v_name_keys[2]),
+                       similarity(e.name_keys[2], v_name_keys[1]),
+                       similarity(e.name_keys[2], v_name_keys[2])
+                   ) >= c_name_similarity
+                   or cardinality(e.name_keys) > 2
+                   or cardinality(v_name_keys) > 2 as is_plausible
+            from sherlock.entity_profiles as e
             where e.document_id = p.document_id
-              and e.is_comparable
-              and e.role in ('demandante', 'demandado', 'cedula', 'correo')
+            offset 0
         ) as r on v_config.entity_weight > 0
     ),
     bounded as materialized (

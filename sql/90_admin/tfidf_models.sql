@@ -122,7 +122,7 @@ begin
     v_partition := 'document_vectors_model_' || v_model_id;
     execute format(
         'create table sherlock.%I (like sherlock.document_vectors including all)'
-        ' with (toast_tuple_target = 128)',
+        ' with (toast_tuple_target = 8160)',
         v_partition);
     execute format(
         'alter table sherlock.document_vectors attach partition sherlock.%I for values in (%L)',

@@ -281,6 +281,12 @@ CREATE TABLE sherlock.entities (
     CONSTRAINT entities_score_check CHECK (((score >= (0)::double precision) AND (score <= (1)::double precision)))
 );
 
+CREATE TRIGGER _500_profile_delete AFTER DELETE ON sherlock.entities REFERENCING OLD TABLE AS old_entities FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_entities__profile();
+
+CREATE TRIGGER _500_profile_insert AFTER INSERT ON sherlock.entities REFERENCING NEW TABLE AS new_entities FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_entities__profile();
+
+CREATE TRIGGER _500_profile_update AFTER UPDATE ON sherlock.entities REFERENCING OLD TABLE AS old_entities NEW TABLE AS new_entities FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_entities__profile();
+
 ALTER TABLE ONLY sherlock.entities
     ADD CONSTRAINT entities_document_id_fkey FOREIGN KEY (document_id) REFERENCES sherlock.documents(document_id) ON DELETE CASCADE;
 
@@ -304,6 +310,18 @@ CREATE TYPE sherlock.entity_agreement AS (
 	shared jsonb,
 	differing jsonb
 );
+
+CREATE TABLE sherlock.entity_profiles (
+    document_id bigint NOT NULL,
+    profile jsonb NOT NULL,
+    name_keys text[] NOT NULL
+);
+
+ALTER TABLE ONLY sherlock.entity_profiles
+    ADD CONSTRAINT entity_profiles_document_id_fkey FOREIGN KEY (document_id) REFERENCES sherlock.documents(document_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY sherlock.entity_profiles
+    ADD CONSTRAINT entity_profiles_pkey PRIMARY KEY (document_id);
 
 CREATE TABLE sherlock.file_hashes (
     sha256 bytea NOT NULL,
@@ -520,6 +538,7 @@ function sherlock._query_of_document(p_document_id bigint) returns sherlock._que
 function sherlock._query_of_text(p_collection_id integer, p_doc_type text, p_text text, p_entities jsonb) returns sherlock._query language plpgsql stable;
 function sherlock._ratio_reaches(p_left text, p_right text, p_threshold double precision) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._read_entities(p_entities jsonb) returns SETOF sherlock.entities language plpgsql immutable parallel safe;
+function sherlock._refresh_entity_profiles(p_document_ids bigint[]) returns void language sql volatile;
 function sherlock._scope_before(p_document_id bigint, p_scope text) returns bigint language plpgsql immutable parallel safe;
 function sherlock._search(p_query sherlock._query, p_before bigint, p_limit integer) returns sherlock._search_result language plpgsql stable;
 function sherlock._shared_values(p_left jsonb, p_right jsonb) returns text[] language plpgsql immutable parallel safe strict;
@@ -588,6 +607,7 @@ function sherlock.signature_sketch(p_signature integer[]) returns bit language p
 function sherlock.store_entities(p_document_id bigint, p_entities jsonb) returns integer language plpgsql volatile;
 function sherlock.tfidf_vector(p_model_id integer, p_canonical text) returns public.sparsevec language plpgsql stable parallel safe strict;
 function sherlock.tg_documents__forget() returns trigger language plpgsql volatile security definer;
+function sherlock.tg_entities__profile() returns trigger language plpgsql volatile security definer;
 function sherlock.tokens(p_canonical text) returns text[] language sql immutable parallel safe strict;
 function sherlock.vector_candidates(p_model_id integer, p_sign_bits bit, p_limit integer, p_before bigint DEFAULT NULL::bigint) returns TABLE(document_id bigint, hamming_distance double precision) language plpgsql stable;
 function sherlock.vectorize_documents(p_model_id integer, p_document_ids bigint[]) returns integer language plpgsql volatile;

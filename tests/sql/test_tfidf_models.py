@@ -110,7 +110,7 @@ def test_a_new_model_is_building_with_its_features_and_an_empty_partition(
         " where i.inhparent = 'sherlock.document_vectors'::regclass and c.relname = %s",
         f"document_vectors_model_{model_id}",
     )
-    assert options == ["toast_tuple_target=128"]
+    assert options == ["toast_tuple_target=8160"]
     assert vectorised(conn, model_id) == []
     assert active(conn) is None
 

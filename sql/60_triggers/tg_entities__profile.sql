@@ -1,0 +1,58 @@
+-- A document's entities, gathered in the row that the search reads.
+create or replace function sherlock._refresh_entity_profiles(p_document_ids bigint[])
+returns void
+language sql volatile
+begin atomic
+    insert into sherlock.entity_profiles as p (document_id, profile, name_keys)
+    select d.document_id, e.profile,
+           array(
+               select n.value ->> 1
+               from jsonb_array_elements(coalesce(e.profile -> 'demandante', '[]')) as n (value))
+    from sherlock.documents as d
+    cross join lateral (
+        select sherlock._entity_profile(array_agg(e)) as profile
+        from sherlock.entities as e
+        where e.document_id = d.document_id
+    ) as e
+    where d.document_id = any(p_document_ids)
+    order by d.document_id
+    on conflict (document_id) do update
+        set profile = excluded.profile, name_keys = excluded.name_keys;
+end;
+
+create or replace function sherlock.tg_entities__profile()
+returns trigger
+language plpgsql
+security definer
+set search_path from current
+as $$
+begin
+    if tg_op in ('INSERT', 'UPDATE') then
+        perform sherlock._refresh_entity_profiles(
+            array(select distinct n.document_id from new_entities as n));
+    end if;
+    if tg_op in ('DELETE', 'UPDATE') then
+        perform sherlock._refresh_entity_profiles(
+            array(select distinct o.document_id from old_entities as o));
+    end if;
+    return null;
+end;
+$$;
+
+comment on function sherlock.tg_entities__profile() is
+'After a statement on entities: the profiles of the documents that it touched follow.';
+
+create or replace trigger _500_profile_insert
+after insert on sherlock.entities
+referencing new table as new_entities
+for each statement execute function sherlock.tg_entities__profile();
+
+create or replace trigger _500_profile_update
+after update on sherlock.entities
+referencing new table as new_entities old table as old_entities
+for each statement execute function sherlock.tg_entities__profile();
+
+create or replace trigger _500_profile_delete
+after delete on sherlock.entities
+referencing old table as old_entities
+for each statement execute function sherlock.tg_entities__profile();
