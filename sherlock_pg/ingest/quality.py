@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 GOOD_QUALITY = 0.6
@@ -56,10 +57,7 @@ def text_quality(text: str) -> float | None:
     for token in tokens:
         word = token.strip(_PUNCTUATION)
         if word.isalpha():
-            is_word = (word.islower() or word.isupper() or word.istitle()) and _WORD.fullmatch(
-                word.lower()
-            )
-            if is_word or _OTHER_SCRIPTS.fullmatch(word):
+            if _is_word(word):
                 word_chars += len(word)
         elif _NUMBER_OR_LEADER.fullmatch(token):
             continue
@@ -72,6 +70,14 @@ def text_quality(text: str) -> float | None:
     if is_short:
         return None
     return round(min(1.0, word_chars / judged / _WORD_SHARE_OF_PROSE), 3)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _is_word(word: str) -> bool:
+    """Judge one run of letters; texts repeat their words, and so do documents."""
+    if (word.islower() or word.isupper() or word.istitle()) and _WORD.fullmatch(word.lower()):
+        return True
+    return _OTHER_SCRIPTS.fullmatch(word) is not None
 
 
 def is_better(text: str, quality: float | None, than_text: str, than_quality: float | None) -> bool:
