@@ -100,7 +100,9 @@ def read(conn: psycopg.Connection, collection: str) -> CollectionConfig:
 
 
 def write(conn: psycopg.Connection, collection: str, config: CollectionConfig) -> int:
-    """Store a configuration for a collection; return how many rows changed.
+    """Store a configuration for a collection; return how many settings rows changed.
+
+    The limits of the vocabulary count as one.
 
     A changed row retires the old one and adds a new one, so that stored matches still name what
     made them. All in the caller's transaction.
@@ -111,7 +113,8 @@ def write(conn: psycopg.Connection, collection: str, config: CollectionConfig) -
         " tfidf_ngram_max = %s where collection_id = sherlock.collection_id(%s)",
         [config.tfidf_max_features, *config.tfidf_ngram_range, collection],
     )
-    changed = 0
+    limits = (config.tfidf_max_features, config.tfidf_ngram_range)
+    changed = int(limits != (current.tfidf_max_features, current.tfidf_ngram_range))
     for doc_type, row in config.by_doc_type.items():
         if current.by_doc_type.get(doc_type) == row:
             continue

@@ -92,6 +92,7 @@ def from_psycopg(error: psycopg.Error) -> SherlockError:
         return DatabaseUnavailable(
             f"cannot reach the database: {message}",
             hint=hint
-            or "is the server running? try: sherlock-pg server status, or check --database-url",
+            or "is the server running? are host, user, password and database right in "
+            "--database-url, SHERLOCK_DATABASE_URL or PG*?",
         )
     return EnvironmentFault(f"database error: {message}", hint=hint, sqlstate=sqlstate)

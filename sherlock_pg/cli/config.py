@@ -10,7 +10,7 @@ import click
 
 from sherlock_pg import detection_config
 from sherlock_pg.cli.context import CliContext, pass_context
-from sherlock_pg.cli.output import format_option, write_rows
+from sherlock_pg.cli.output import counted, format_option, write_rows
 from sherlock_pg.errors import ConfigError
 
 _collection_option = click.option(
@@ -89,4 +89,6 @@ def import_(context: CliContext, file: Path, collection: str) -> None:
         changed = detection_config.write(
             conn, collection, detection_config.from_json(text, current)
         )
-    click.echo(f"{changed} document types changed" if changed else "nothing to change", err=True)
+    click.echo(
+        f"{counted(changed, 'change')} in force" if changed else "nothing to change", err=True
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -12,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sherlock_pg.cli.context import CliContext, pass_context
-from sherlock_pg.cli.output import csv_text, format_option, printable
+from sherlock_pg.cli.output import counted, csv_text, format_option, printable
 from sherlock_pg.cli.progress import open_progress
 from sherlock_pg.cli.reading_options import (
+    check_doc_type,
     default_workers,
     explain_code,
     open_reader,
     reading_options,
 )
-from sherlock_pg.errors import ExitCode
+from sherlock_pg.errors import EnvironmentFault, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from sherlock_pg.load.outcome import Outcome
@@ -49,7 +51,7 @@ _CSV_COLUMNS = (
     nargs=-1,
     required=True,
     metavar="PATH...",
-    type=click.Path(exists=True, path_type=Path),
+    type=click.Path(path_type=Path),
 )
 @reading_options
 @click.option(
@@ -59,8 +61,14 @@ _CSV_COLUMNS = (
     show_default="one per processor",
     help="Files read at once.",
 )
-@click.option("--retry-failed", is_flag=True, help="Read files again that failed before.")
-@click.option("--dry-run", is_flag=True, help="Give the verdicts, store nothing.")
+@click.option(
+    "--retry-failed", is_flag=True, help="Read files again that failed or were read partly."
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Store nothing: compare each file with what is stored, not with each other.",
+)
 @format_option
 @pass_context
 def load(
@@ -84,10 +92,13 @@ def load(
     from sherlock_pg.load.walk import walk
 
     signal.signal(signal.SIGTERM, _interrupt)
+    if not any(os.path.lexists(path) for path in paths):
+        raise UsageError(f"there is no {printable(str(paths[0]))}")
     files = list(walk(paths))
     if not files:
         click.echo("no files found there", err=True)
     outcomes: list[Outcome] = []
+    fault: EnvironmentFault | None = None
     started = time.monotonic()
 
     with open_progress(quiet=context.verbosity < 0) as progress:
@@ -105,6 +116,7 @@ def load(
 
                 progress.stage("reading", len(files))
                 with context.connection(autocommit=True) as conn:
+                    check_doc_type(conn, doc_type)
                     preview = Preview(conn, reader, collection, doc_type)
                     for path in files:
                         report(preview.judge(path))
@@ -112,8 +124,8 @@ def load(
             else:
                 from sherlock_pg.load.loader import Loader, LoadOptions
 
-                with context.connection(install=True):
-                    pass
+                with context.connection(install=True) as conn:
+                    check_doc_type(conn, doc_type)
                 loader = Loader(
                     context.conninfo(),
                     LoadOptions(collection, doc_type, workers, retry_failed),
@@ -121,11 +133,17 @@ def load(
                     reader,
                 )
                 resumed = loader.run(files, report, progress)
+                fault = loader.environment_fault
                 if resumed:
-                    progress.say(f"{resumed} documents of an interrupted run were judged too")
+                    progress.say(
+                        f"{counted(resumed, 'document')} of an interrupted run, not among these "
+                        "files, judged too: see sherlock.latest_verdicts"
+                    )
 
     counts = summary(outcomes, time.monotonic() - started)
     _write_result(outcomes, counts, output_format)
+    if fault is not None:
+        raise EnvironmentFault(f"{fault}; the files that need it were left out", hint=fault.hint)
     return ExitCode.SOME_FAILED if counts["failed"] else ExitCode.OK
 
 
@@ -139,11 +157,15 @@ def line(outcome: Outcome) -> str:
         f"{outcome.status:<8} {outcome.confidence or '-':<6} {outcome.action or '-':<6} "
         f"{score:>6}  {printable(outcome.file)}"
     )
+    if outcome.best_match:
+        text += f"  =  {printable(outcome.best_match)}"
     if outcome.best_match_id is not None:
-        text += f"  =  {printable(outcome.best_match)} (#{outcome.best_match_id})"
+        text += f" (#{outcome.best_match_id})"
     if outcome.reason:
         text += f"  [{outcome.reason}: {explain_code(outcome.reason)}]"
-    elif outcome.status == "pending":
+        if outcome.detail:
+            text += f"  ({printable(outcome.detail)})"
+    elif outcome.gate == "hit" and outcome.detail:
         text += f"  [{outcome.detail}]"
     notes = [*outcome.flags, *([outcome.text_state] if _is_left_out(outcome) else [])]
     if notes:
@@ -165,11 +187,12 @@ def _write_result(
     if output_format == "csv":
         click.echo(csv_text([o.as_dict() for o in outcomes], _CSV_COLUMNS), nl=False)
     # CSV on stdout is data only; the summary is for the person at the terminal.
+    partial = f" ({counts['partial']} partial)" if counts["partial"] else ""
     text = (
-        f"{counts['files']} files in {counts['seconds']} s: {counts['new']} new, "
-        f"{counts['known_bytes']} known by their bytes, {counts['partial']} partial, "
-        f"{counts['failed']} failed; {counts['reject']} REJECT, {counts['review']} REVIEW, "
-        f"{counts['accept']} ACCEPT"
+        f"{counted(counts['files'], 'file')} in {counts['seconds']} s:"
+        f" {counts['new']} new{partial}, {counts['known_bytes']} known by their bytes,"
+        f" {counts['failed']} failed;"
+        f" {counts['reject']} REJECT, {counts['review']} REVIEW, {counts['accept']} ACCEPT"
     )
     click.echo(text, err=output_format == "csv")
 

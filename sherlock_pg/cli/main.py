@@ -6,13 +6,14 @@ import importlib
 import logging
 import os
 import sys
+import traceback
 
 import click
 import psycopg
 
 from sherlock_pg import __version__
 from sherlock_pg.cli.context import CliContext
-from sherlock_pg.errors import ExitCode, SherlockError, from_psycopg
+from sherlock_pg.errors import EnvironmentFault, ExitCode, SherlockError, from_psycopg
 
 _COMMANDS = {
     "load": ("sherlock_pg.cli.load", "load"),
@@ -93,6 +94,9 @@ def run(args: list[str] | None = None) -> int:
         return ExitCode.OK
     except SherlockError as error:
         return _report(error, argv)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _report(EnvironmentFault(what, hint="is there space, and may it be written?"), argv)
     except psycopg.Error as error:
         return _report(from_psycopg(error), argv)
 
@@ -101,8 +105,8 @@ def _report(error: SherlockError, argv: list[str]) -> int:
     click.echo(f"error: {error}", err=True)
     if error.hint:
         click.echo(f"hint: {error.hint}", err=True)
-    if any(arg in {"-vv", "--traceback"} for arg in argv):
-        raise error
+    if "-vv" in argv:
+        traceback.print_exception(error)
     return error.exit_code
 
 

@@ -11,7 +11,7 @@ import click
 from sherlock_pg.cli.context import CliContext, pass_context
 from sherlock_pg.cli.load import line
 from sherlock_pg.cli.output import format_option, write_rows
-from sherlock_pg.cli.reading_options import open_reader, reading_options
+from sherlock_pg.cli.reading_options import check_doc_type, open_reader, reading_options
 from sherlock_pg.errors import ExitCode
 
 _COLUMNS = (
@@ -52,6 +52,7 @@ def match(
         context.connection(autocommit=True) as conn,
         open_reader(workers=1, **reading) as (_, reader),
     ):
+        check_doc_type(conn, doc_type)
         outcome = Preview(conn, reader, collection, doc_type).judge(file, limit=limit)
     candidates = list(outcome.candidates) or _exact_copy(outcome.as_dict())
     if output_format == "json":

@@ -49,6 +49,11 @@ def printable(text: str) -> str:
     )
 
 
+def counted(number: int | float, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def write_rows(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], output_format: str
 ) -> None:

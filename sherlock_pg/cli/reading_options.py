@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+import psycopg
+
+from sherlock_pg.errors import UsageError
 
 if TYPE_CHECKING:
     from sherlock_pg.ingest.model import OcrMode
     from sherlock_pg.ingest.pool import Extractor
     from sherlock_pg.load.reading import DocumentReader
-
-DOC_TYPES = ("auto", "default", "tutela", "habeas_corpus")
 
 _OPTIONS = (
     click.option(
@@ -25,10 +26,11 @@ _OPTIONS = (
     ),
     click.option(
         "--doc-type",
-        type=click.Choice(DOC_TYPES),
+        metavar="auto|default|tutela|habeas_corpus|...",
         default="auto",
         show_default=True,
-        help="Type that chooses the thresholds; auto reads it from each text.",
+        help="Type that chooses the thresholds: auto reads it from each text; else a type that has "
+        "a configuration.",
     ),
     click.option(
         "--ocr",
@@ -56,7 +58,7 @@ _OPTIONS = (
         type=click.FloatRange(min=1),
         default=120.0,
         show_default=True,
-        help="Seconds that a document may take, before its pages are counted.",
+        help="Seconds that a document may take; each page that needs OCR adds 15.",
     ),
     click.option(
         "--max-pages",
@@ -73,6 +75,20 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def check_doc_type(conn: psycopg.Connection, doc_type: str) -> None:
+    """Refuse a document type that has no thresholds: most likely it is misspelt."""
+    known = [
+        row[0]
+        for row in conn.execute(
+            "select distinct doc_type from sherlock.detection_configs where is_active order by 1"
+        )
+    ]
+    if doc_type != "auto" and doc_type not in known:
+        raise UsageError(
+            f"there is no document type {doc_type!r}", hint=f"use auto, {', '.join(known)}"
+        )
 
 
 def default_workers() -> int:
@@ -117,5 +133,6 @@ def explain_code(code: str) -> str:
             return f"{found.meaning}; {found.advice}" if found.advice else found.meaning
     return {
         "db_error": "the database refused the text; see the detail",
+        "environment": "something that reading it needs is missing",
         "ner_failed": "parties could not be extracted; the text is compared without them",
     }.get(code, code)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import subprocess
 from urllib.parse import quote, urlencode
 
 import click
@@ -18,6 +20,7 @@ import sherlock_pg
 from sherlock_pg.db.connection import embedded_server, resolve_database_url
 from sherlock_pg.errors import UsageError
 
+_PSQL_WITHOUT_BODIES = 16
 _URL_SCHEMES = ("postgresql://", "postgres://")
 
 
@@ -96,8 +99,7 @@ def psql(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     Example: sherlock-pg psql -- -c 'select version()'
     """
     conninfo = _parsed(resolve_database_url(ctx.obj.database_url))
-    # psql on the PATH is preferred: unlike the embedded one it has readline.
-    program = shutil.which("psql") or str(embedded_server().binary("psql"))
+    program = _psql_program()
     environment = dict(os.environ)
     # Other users can read the arguments of a process, but not its environment.
     password = conninfo.pop("password", None)
@@ -105,6 +107,17 @@ def psql(ctx: click.Context, arguments: tuple[str, ...]) -> None:
         environment["PGPASSWORD"] = str(password)
     target = ["--dbname", make_conninfo("", **conninfo)] if conninfo else []
     os.execve(program, [program, *target, *arguments], environment)
+
+
+def _psql_program() -> str:
+    """Prefer psql on the PATH, which has readline, unless it is so old that it prints bodies."""
+    found = shutil.which("psql")
+    if found is not None:
+        version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+        number = re.search(r"(\d+)", version.stdout)
+        if number is not None and int(number[1]) >= _PSQL_WITHOUT_BODIES:
+            return found
+    return str(embedded_server().binary("psql"))
 
 
 def as_url(conninfo: str) -> str:

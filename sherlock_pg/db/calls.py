@@ -21,6 +21,8 @@ class Claim:
     name: str | None
     status: str
     reason: str | None
+    is_judged: bool
+    is_same_source: bool
 
 
 @dataclass(frozen=True)

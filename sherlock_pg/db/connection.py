@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 
 from sherlock_pg.embedded.server import EmbeddedServer
-from sherlock_pg.errors import DatabaseUnavailable, from_psycopg
+from sherlock_pg.errors import DatabaseUnavailable, UsageError, from_psycopg
 
 _LIBPQ_VARIABLES = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE", "PGUSER")
 
@@ -42,6 +42,11 @@ def connect(conninfo: str, *, autocommit: bool = False) -> psycopg.Connection:
         return psycopg.connect(
             conninfo, autocommit=autocommit, connect_timeout=10, application_name="sherlock-pg"
         )
+    except psycopg.ProgrammingError as error:
+        raise UsageError(
+            f"not a database URL: {str(error).strip()}",
+            hint="postgresql://user:password@host:port/database",
+        ) from error
     except psycopg.OperationalError as error:
         translated = from_psycopg(error)
         if isinstance(translated, DatabaseUnavailable):

@@ -25,7 +25,7 @@ import psycopg
 
 from sherlock_pg.db import calls
 from sherlock_pg.db.connection import connect
-from sherlock_pg.errors import SherlockError
+from sherlock_pg.errors import EnvironmentFault, SherlockError
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
 from sherlock_pg.load.outcome import Outcome, best_match, copy_of_file, from_gate
@@ -109,6 +109,8 @@ class Loader:
         self._stop = threading.Event()
         self._local = threading.local()
         self._connections: list[psycopg.Connection] = []
+        self.environment_fault: EnvironmentFault | None = None
+        self._handled: set[int] = set()
         self._being_read: dict[int, Future[Outcome]] = {}
 
     def run(
@@ -119,8 +121,10 @@ class Loader:
         Returns:
             How many documents of earlier, interrupted runs were judged too.
 
+        What some files need and is missing (tesseract, a language) is kept in
+        `environment_fault`; those files are not stored.
+
         Raises:
-            EnvironmentFault: something the run needs is missing; what is done stays.
             KeyboardInterrupt: after the claims were given back.
         """
         with connect(self._conninfo, autocommit=True) as conn:
@@ -208,6 +212,10 @@ class Loader:
         )
         if claim.outcome != "claimed":
             free.release()
+            if claim.document_id in self._handled:
+                # A copy of an earlier file of this run, whose verdict comes with that file.
+                claim = replace(claim, is_judged=True)
+            self._handled.add(claim.document_id)
             return _Slot(
                 from_gate(shown, claim, claim.reason),
                 copy_of=self._being_read.get(claim.document_id),
@@ -216,6 +224,7 @@ class Loader:
         future = pool.submit(self._read_and_store, path, found, claim.document_id, outcome)
         future.add_done_callback(lambda _: free.release())
         self._being_read[claim.document_id] = future
+        self._handled.add(claim.document_id)
         return _Slot(outcome, future)
 
     def _read_and_store(
@@ -223,7 +232,14 @@ class Loader:
     ) -> Outcome:
         if self._stop.is_set():
             return outcome
-        reading = self._reader.read(path, expected)
+        try:
+            reading = self._reader.read(path, expected)
+        except EnvironmentFault as fault:
+            # Not the document's fault: it stays unknown, and what can be read goes on.
+            self.environment_fault = fault
+            return replace(
+                outcome, status="failed", document_id=None, reason="environment", detail=str(fault)
+            )
         if self._stop.is_set():
             # The children were killed under this reading: what it says is not true of the file.
             return outcome

@@ -17,7 +17,8 @@ class Outcome:
         file: the path as given.
         document_id: the stored document; for an exact copy, the one that was there.
         status: ok, partial or failed; pending for a copy of a file that is still being read.
-        gate: new, or hit if the bytes were known and nothing was read.
+        gate: new; hit if the bytes were known and nothing was read; resumed if an interrupted run
+            had read the file but not judged it.
         confidence: class of the best match; empty if there is none.
         action: REJECT, REVIEW or ACCEPT; empty for a failed document.
         score: ensemble score of the best match.
@@ -63,6 +64,9 @@ def from_gate(file: str, hit: Claim | ExactHit, reason: str | None = None) -> Ou
             reason=reason or "",
             detail="known from an earlier run; --retry-failed reads it again",
         )
+    if isinstance(hit, Claim) and hit.status != "pending" and not hit.is_judged:
+        # Stored by a run that was interrupted before it could judge: this run does.
+        return Outcome(file=file, status=hit.status, gate="resumed", document_id=hit.document_id)
     return Outcome(
         file=file,
         status=hit.status,
@@ -73,8 +77,16 @@ def from_gate(file: str, hit: Claim | ExactHit, reason: str | None = None) -> Ou
         score=1.0,
         best_match_id=hit.document_id,
         best_match=hit.name or "",
-        detail="another loader is reading it" if hit.status == "pending" else "",
+        detail=_about(hit),
     )
+
+
+def _about(hit: Claim | ExactHit) -> str:
+    if hit.status == "pending":
+        return "another loader is reading it"
+    if isinstance(hit, Claim) and hit.is_same_source:
+        return "loaded before from here"
+    return ""
 
 
 def copy_of_file(copy: Outcome, read: Outcome) -> Outcome:
@@ -119,7 +131,7 @@ def summary(outcomes: Iterable[Outcome], seconds: float) -> dict[str, int | floa
 
     return {
         "files": len(listed),
-        "new": sum(o.gate == "new" and o.status in ("ok", "partial") for o in listed),
+        "new": sum(o.gate != "hit" and o.status in ("ok", "partial") for o in listed),
         "known_bytes": sum(o.gate == "hit" and o.status != "failed" for o in listed),
         "partial": count(status="partial"),
         "failed": count(status="failed"),

@@ -20,15 +20,15 @@ class Preview:
     Args:
         conn: a connection to a database with the current schema.
         reader: reads one file.
-        collection: name of an existing collection.
+        collection: name of a collection; one that does not exist yet is empty.
         doc_type: type of the files, or auto.
     """
 
     def __init__(
         self, conn: psycopg.Connection, reader: DocumentReader, collection: str, doc_type: str
     ) -> None:
-        calls.collection_id(conn, collection)
         self._conn = conn
+        self._is_empty = not _exists(conn, collection)
         self._reader = reader
         self._collection = collection
         self._doc_type = doc_type
@@ -63,7 +63,11 @@ class Preview:
                 if earlier.status != "failed"
                 else replace(earlier, file=shown, gate="hit")
             )
-        hit = calls.find_exact(self._conn, found.sha256, found.size_bytes, self._collection)
+        hit = (
+            None
+            if self._is_empty
+            else calls.find_exact(self._conn, found.sha256, found.size_bytes, self._collection)
+        )
         if hit is not None and hit.status != "failed":
             return from_gate(shown, hit)
         outcome = self._read(path, shown, found, limit)
@@ -82,6 +86,8 @@ class Preview:
         )
         if reading.content is None:
             return outcome
+        if self._is_empty:
+            return replace(outcome, action="ACCEPT")
         detection = calls.detect_text(
             self._conn,
             reading.content,
@@ -91,3 +97,10 @@ class Preview:
             limit=limit,
         )
         return replace(outcome, **best_match(detection))
+
+
+def _exists(conn: psycopg.Connection, collection: str) -> bool:
+    row = conn.execute(
+        "select exists (select from sherlock.collections where name = %s)", [collection]
+    ).fetchone()
+    return row is not None and bool(row[0])

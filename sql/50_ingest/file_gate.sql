@@ -32,7 +32,15 @@ create or replace function sherlock.claim_file(
     p_lease interval default '10 minutes',
     p_retry_failed boolean default false
 )
-returns table (document_id bigint, outcome text, name text, status text, reason text)
+returns table (
+    document_id bigint,
+    outcome text,
+    name text,
+    status text,
+    reason text,
+    is_judged boolean,
+    is_same_source boolean
+)
 language plpgsql volatile
 set search_path from current
 as $$
@@ -42,6 +50,7 @@ declare
     v_document_id bigint;
     v_inserted bigint;
     v_claimed bigint;
+    v_is_same_source boolean;
 begin
     loop
         select h.document_id into v_document_id
@@ -65,20 +74,22 @@ begin
             p_worker, clock_timestamp() + p_lease);
         insert into sherlock.document_sources (document_id, source_uri)
         values (v_document_id, p_source_uri);
-        return query select v_document_id, 'claimed'::text, p_name, 'pending'::text, null::text;
+        return query
+        select v_document_id, 'claimed'::text, p_name, 'pending'::text, null::text, false, true;
         return;
     end loop;
 
     insert into sherlock.document_sources (document_id, source_uri)
     values (v_document_id, p_source_uri)
     on conflict do nothing;
-    -- Take over from a reader that died, or read a failed file again where that was asked for.
+    v_is_same_source := not found;
+    -- Take over from a reader that died, or read again what failed where that was asked for. Text
+    -- and reason stay until the new reading is stored: release_claims goes back to them.
     update sherlock.documents as d
-    set status = 'pending', reason = null, reason_detail = null, claimed_by = p_worker,
-        claimed_until = clock_timestamp() + p_lease
+    set status = 'pending', claimed_by = p_worker, claimed_until = clock_timestamp() + p_lease
     where d.document_id = v_document_id
       and ((d.status = 'pending' and d.claimed_until < clock_timestamp())
-           or (d.status = 'failed' and p_retry_failed))
+           or (d.status in ('failed', 'partial') and p_retry_failed))
     returning d.document_id into v_claimed;
     return query
     select d.document_id,
@@ -87,7 +98,9 @@ begin
                when d.status = 'pending' then 'busy'
                else 'exists'
            end,
-           d.name, d.status, d.reason
+           d.name, d.status, d.reason,
+           exists (select from sherlock.detections as v where v.document_id = v_document_id),
+           v_is_same_source
     from sherlock.documents as d
     where d.document_id = v_document_id;
 end;
@@ -97,7 +110,8 @@ comment on function sherlock.claim_file(
     bytea, bigint, text, text, text, text, interval, boolean
 ) is
 'The gate with a claim. outcome claimed: the file is new (or its reader''s claim lapsed) and the '
-'caller reads it. exists: the document is there, see its status. busy: another is reading it now. '
+'caller reads it. exists: the document is there, see its status; is_judged: it has a verdict; is_same_source: it '
+'was seen at p_source_uri before. busy: another is reading it now. '
 'Two callers with the same bytes never both get claimed. Run it in a transaction of its own.';
 
 create or replace function sherlock.renew_claims(p_worker text, p_lease interval)
@@ -125,14 +139,22 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
-    v_count integer;
+    v_restored integer;
+    v_removed integer;
 begin
+    update sherlock.documents as d
+    set status = case when d.content is null then 'failed' else 'partial' end,
+        claimed_by = null, claimed_until = null
+    where d.status = 'pending' and d.claimed_by = p_worker
+      and (d.content is not null or d.reason is not null);
+    get diagnostics v_restored = row_count;
     delete from sherlock.documents as d
     where d.status = 'pending' and d.claimed_by = p_worker;
-    get diagnostics v_count = row_count;
-    return v_count;
+    get diagnostics v_removed = row_count;
+    return v_restored + v_removed;
 end;
 $$;
 
 comment on function sherlock.release_claims(text) is
-'Gives back the files that a reader claimed and did not finish, as if never seen; returns how many.';
+'Gives back the files that a reader claimed and did not finish: new ones as if never seen, those '
+'that were read again as they were before; returns how many.';

@@ -101,6 +101,40 @@ def test_dry_run_stores_nothing(sherlock: Sherlock, folder: Path, database_url: 
         assert conn.execute("select count(*) from sherlock.file_hashes").fetchone() == (0,)
 
 
+def test_dry_run_into_a_new_collection(sherlock: Sherlock, folder: Path) -> None:
+    ran = sherlock("load", "--dry-run", "--collection", "nueva", folder)
+    assert ran.code == ExitCode.OK, ran.err
+    assert ran.out.splitlines()[1].split()[:3] == ["ok", "-", "ACCEPT"]
+
+
+def test_missing_path_among_others_is_reported_as_a_failed_file(
+    sherlock: Sherlock, folder: Path
+) -> None:
+    ran = sherlock("load", folder / "a.txt", folder / "nothing.pdf")
+    assert ran.code == ExitCode.SOME_FAILED
+    assert "[missing_file: " in ran.out
+    assert "1 new" in ran.out
+
+
+def test_full_disk_and_unwritable_file_are_errors_without_a_traceback(
+    folder: Path, database_url: str, sherlock: Sherlock
+) -> None:
+    command = f"{sys.executable} -m sherlock_pg --database-url {database_url} load {folder}"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} > /dev/full"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == ExitCode.ENVIRONMENT
+    assert "Traceback" not in done.stderr
+    ran = sherlock("config", "export", "/proc/nothing.json")
+    assert ran.code == ExitCode.ENVIRONMENT
+    assert "error: /proc/nothing.json" in ran.err
+
+
+def test_something_that_is_no_url_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--database-url", "notaurl", "db", "status"]) == ExitCode.USAGE
+    assert "not a database URL" in capsys.readouterr().err
+
+
 def test_match_gives_the_verdict_without_storing(
     sherlock: Sherlock, folder: Path, database_url: str
 ) -> None:
@@ -129,8 +163,8 @@ def test_match_of_an_unreadable_file_exits_1(sherlock: Sherlock, tmp_path: Path)
         ["load"],
         ["load", "/no/such/folder"],
         ["load", "--workers", "0", "/tmp"],
-        ["load", "--doc-type", "novela", "/tmp"],
         ["nonsense"],
+        ["load", "--doc-type", "novela", "/etc/hostname"],
         ["match", "/tmp"],
         ["config", "import", "/no/such/file"],
     ],
@@ -138,7 +172,7 @@ def test_match_of_an_unreadable_file_exits_1(sherlock: Sherlock, tmp_path: Path)
 def test_wrong_usage_exits_2(sherlock: Sherlock, args: list[str]) -> None:
     ran = sherlock(*args)
     assert ran.code == ExitCode.USAGE
-    assert "Usage:" in ran.err or "Error:" in ran.err
+    assert "Usage:" in ran.err or "rror:" in ran.err
 
 
 def test_unreachable_database_exits_3_with_a_hint(

@@ -16,7 +16,6 @@ import psycopg
 import pytest
 
 from sherlock_pg.errors import EnvironmentFault
-from sherlock_pg.ingest.model import ExtractOptions
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.load.fingerprint import Fingerprint
 from sherlock_pg.load.loader import Loader, LoadOptions
@@ -185,28 +184,74 @@ def test_two_loaders_of_the_same_files_read_each_once(
         assert sorted(outcome.gate for outcome in outcomes) == ["hit", "new"]
 
 
-def test_missing_tesseract_stops_the_run_and_gives_the_claims_back(
+def test_missing_tesseract_leaves_out_only_the_files_that_need_it(
     database_url: str, write: Write, extractor: Extractor
 ) -> None:
-    files = [write("a.txt"), write("b.txt", city="Tunja")]
+    scan, text = write("a-scan.txt"), write("b.txt", city="Tunja")
 
     class NoTesseract(DocumentReader):
         def read(self, path: Path, expected: Fingerprint) -> Reading:
-            raise EnvironmentFault("tesseract is not installed", hint="apt-get install …")
+            if path == scan:
+                raise EnvironmentFault("tesseract is not installed", hint="apt-get install …")
+            return super().read(path, expected)
 
-    with Extractor(ExtractOptions(), workers=1) as own:
-        loader = Loader(database_url, LoadOptions(), own, NoTesseract(own, PartyExtractor("none")))
+    class Silent:
+        def stage(self, name: str, total: int) -> None: ...
 
-        class Silent:
-            def stage(self, name: str, total: int) -> None: ...
+        def step(self, count: int = 1) -> None: ...
 
-            def step(self, count: int = 1) -> None: ...
-
-        with pytest.raises(EnvironmentFault, match="tesseract"):
-            loader.run(files, lambda _: None, Silent())
+    outcomes: list[Outcome] = []
+    reader = NoTesseract(extractor, PartyExtractor("none"))
+    loader = Loader(database_url, LoadOptions(), extractor, reader)
+    loader.run([scan, text], outcomes.append, Silent())
+    assert [(o.status, o.reason, o.action) for o in outcomes] == [
+        ("failed", "environment", ""),
+        ("ok", "", "ACCEPT"),
+    ]
+    assert loader.environment_fault is not None
     with psycopg.connect(database_url) as conn:
-        assert conn.execute("select count(*) from sherlock.documents").fetchone() == (0,)
-        assert conn.execute("select count(*) from sherlock.file_hashes").fetchone() == (0,)
+        names = conn.execute("select name from sherlock.documents").fetchall()
+        assert names == [("b.txt",)]
+        assert conn.execute("select count(*) from sherlock.file_hashes").fetchone() == (1,)
+
+
+def test_what_an_interrupted_run_stored_gets_its_own_verdict(
+    run_load: RunLoad, write: Write, database_url: str
+) -> None:
+    original, near = write("1.txt"), write("2.txt", date="3 de mayo de 2025")
+    run_load([original, near])
+    with psycopg.connect(database_url) as conn:
+        conn.execute("delete from sherlock.matches")
+        conn.execute("delete from sherlock.detections")
+    copy = write("3.txt")
+    again = run_load([original, near, copy])
+    assert [(o.gate, o.confidence, o.action) for o in again] == [
+        ("resumed", "", "ACCEPT"),
+        ("resumed", "HIGH", "REVIEW"),
+        ("hit", "EXACT", "REJECT"),
+    ]
+    last = run_load([original])
+    assert last[0].detail == "loaded before from here"
+
+
+def test_partly_read_document_is_read_again_on_request_and_kept_if_interrupted(
+    run_load: RunLoad, write: Write, database_url: str
+) -> None:
+    file = write("1.txt")
+    document_id = run_load([file])[0].document_id
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute("update sherlock.documents set status = 'partial', content = content || ' x'")
+        assert run_load([file])[0].gate == "hit"
+        claim = conn.execute(
+            "select outcome from sherlock.documents as d, sherlock.claim_file(d.sha256,"
+            " d.file_size_bytes, 'default', 'x', 'x', 'dying', '1 minute', true)"
+        ).fetchone()
+        assert claim == ("claimed",)
+        conn.execute("select sherlock.release_claims('dying')")
+        row = conn.execute("select document_id, status from sherlock.documents").fetchone()
+        assert row == (document_id, "partial")
+        again = run_load([file], retry_failed=True)
+        assert [(o.gate, o.status, o.document_id) for o in again] == [("new", "ok", document_id)]
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

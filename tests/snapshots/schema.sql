@@ -243,6 +243,8 @@ CREATE TABLE sherlock.documents (
 
 CREATE TRIGGER _100_forget BEFORE DELETE ON sherlock.documents FOR EACH ROW EXECUTE FUNCTION sherlock.tg_documents__forget();
 
+CREATE TRIGGER _500_rejudge AFTER DELETE ON sherlock.documents REFERENCING OLD TABLE AS deleted_documents FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_documents__rejudge();
+
 ALTER TABLE ONLY sherlock.documents
     ADD CONSTRAINT documents_collection_id_fkey FOREIGN KEY (collection_id) REFERENCES sherlock.collections(collection_id);
 
@@ -555,7 +557,7 @@ function sherlock.band_candidates(p_keys bigint[], p_key_limit integer, p_before
 function sherlock.band_keys(p_signature integer[], p_scheme_id integer, p_collection_id integer, p_band_count integer, p_rows_per_band integer) returns bigint[] language plpgsql immutable parallel safe strict;
 function sherlock.build_tfidf_index(p_model_id integer) returns void language plpgsql volatile security definer;
 function sherlock.canonical_text(p_text text) returns text language plpgsql immutable parallel safe strict;
-function sherlock.claim_file(p_sha256 bytea, p_file_size_bytes bigint, p_collection text, p_name text, p_source_uri text, p_worker text, p_lease interval DEFAULT '00:10:00'::interval, p_retry_failed boolean DEFAULT false) returns TABLE(document_id bigint, outcome text, name text, status text, reason text) language plpgsql volatile;
+function sherlock.claim_file(p_sha256 bytea, p_file_size_bytes bigint, p_collection text, p_name text, p_source_uri text, p_worker text, p_lease interval DEFAULT '00:10:00'::interval, p_retry_failed boolean DEFAULT false) returns TABLE(document_id bigint, outcome text, name text, status text, reason text, is_judged boolean, is_same_source boolean) language plpgsql volatile;
 function sherlock.classify(p_score double precision, p_high double precision, p_medium double precision, p_low double precision) returns text language sql immutable parallel safe;
 function sherlock.collection_id(p_collection text) returns integer language plpgsql stable;
 function sherlock.compare(p_left bigint, p_right bigint) returns TABLE(level text, score double precision, weight double precision, weighted_score double precision, confidence text, evidence jsonb) language plpgsql stable;
@@ -607,6 +609,7 @@ function sherlock.signature_sketch(p_signature integer[]) returns bit language p
 function sherlock.store_entities(p_document_id bigint, p_entities jsonb) returns integer language plpgsql volatile;
 function sherlock.tfidf_vector(p_model_id integer, p_canonical text) returns public.sparsevec language plpgsql stable parallel safe strict;
 function sherlock.tg_documents__forget() returns trigger language plpgsql volatile security definer;
+function sherlock.tg_documents__rejudge() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_entities__profile() returns trigger language plpgsql volatile security definer;
 function sherlock.tokens(p_canonical text) returns text[] language sql immutable parallel safe strict;
 function sherlock.vector_candidates(p_model_id integer, p_sign_bits bit, p_limit integer, p_before bigint DEFAULT NULL::bigint) returns TABLE(document_id bigint, hamming_distance double precision) language plpgsql stable;
