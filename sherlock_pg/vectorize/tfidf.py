@@ -1,9 +1,10 @@
 """Level 2 in Python: fitting a TF-IDF vocabulary, and the same vectors in bulk as SQL computes.
 
 All texts here are *canonical* (`sherlock_pg.vectorize.canonical.canonical_text`): tokens separated
-by single spaces. Terms are the tokens of at least two bytes and, where the n-gram range asks for
-it, pairs of adjacent such tokens. `sherlock.tfidf_vector` is the reference; `Vocabulary.transform`
-gives the same vectors without a round trip per document.
+by single spaces. Terms are the tokens of 2 to 100 bytes (UTF-8) and, where the n-gram range asks
+for it, pairs of such tokens that are adjacent once the others are left out: a longer one is no
+word, and an index row could not hold it. `sherlock.tfidf_vector` is the reference;
+`Vocabulary.transform` gives the same vectors without a round trip per document.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from sherlock_pg.errors import SherlockError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+_MIN_TOKEN_BYTES = 2
+_MAX_TOKEN_BYTES = 100
 
 
 class EmptyVocabulary(SherlockError):
@@ -285,7 +289,11 @@ def _analyser(ngram_range: tuple[int, int]) -> Callable[[str], Iterator[str]]:
         raise ValueError(f"ngram_range must lie within (1, 2), not {ngram_range}")
 
     def analyse(text: str) -> Iterator[str]:
-        tokens = [token for token in text.split(" ") if len(token) > 1 or token > "\x7f"]
+        tokens = [
+            token
+            for token in text.split(" ")
+            if _MIN_TOKEN_BYTES <= len(token.encode()) <= _MAX_TOKEN_BYTES
+        ]
         pairs = map(" ".join, zip(tokens, tokens[1:], strict=False)) if ngram_max == 2 else ()
         return chain(tokens if ngram_min == 1 else (), pairs)
 

@@ -130,6 +130,8 @@ declare
         'savia salud', 'servicio occidental de salud', 'sura'
     ];
     c_pension_funds constant text[] := array['colfondos', 'porvenir', 'proteccion', 'skandia'];
+    -- A full name with letters misread, the acronym beside it.
+    c_misread_ratio constant double precision := 0.8;
     v_name text collate "C" := p_normalised;
     v_key text collate "C";
     v_acronym text collate "C";
@@ -157,6 +159,9 @@ begin
         if split_part(v_name, ' ', 1) = split_part(v_institution, ' ', 1)
            or (starts_with(v_name, v_acronym || ' ') and v_acronym not in ('dian', 'sena'))
            or (v_acronym = 'fomag' and v_name ~ '^fidu')
+           or sherlock._ratio_reaches(
+                regexp_replace(v_name, format(' ?\m%s\M', v_acronym), '', 'g'),
+                v_institution, c_misread_ratio)
         then
             return v_institution;
         end if;

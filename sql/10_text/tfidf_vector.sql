@@ -37,7 +37,7 @@ begin
     v_tokens := array(
         select t.token
         from string_to_table(p_canonical, ' ') as t(token)
-        where octet_length(t.token) >= 2
+        where octet_length(t.token) between 2 and 100
     );
     return (
         with occurrences as (
@@ -70,7 +70,8 @@ $$;
 
 comment on function sherlock.tfidf_vector(integer, text) is
 'The TF-IDF vector of a canonical text under a model: (1 + ln frequency) · idf of each known term, '
-'length 1; ''{}/5000'' if no term is known. Error: SH030 no such model.';
+'length 1. Tokens of 1 byte or of more than 100 are left out. ''{}/5000'' if no term is known. '
+'Error: SH030 no such model.';
 
 -- l2_normalize() also brings a stored vector into memory once instead of once per dimension.
 -- The inner select keeps the directions out of the sort.

@@ -19,7 +19,10 @@ begin
     v_detection.total_checked := v_found.total_checked;
     v_detection.short_circuited := v_found.short_circuited;
     v_detection.level_scores := v_found.level_scores;
-    select coalesce(jsonb_agg(to_jsonb(m) order by o.ordinal), '[]'),
+    select coalesce(
+               jsonb_agg(to_jsonb(m) order by o.ordinal)
+                   filter (where p_limit is null or o.ordinal <= p_limit),
+               '[]'),
            count(*) filter (where (m).confidence in ('EXACT', 'HIGH')),
            count(*) filter (where (m).confidence = 'MEDIUM'),
            count(*) filter (where (m).confidence = 'LOW'),
@@ -58,7 +61,9 @@ $$;
 comment on function sherlock.detect(bigint, integer, text) is
 'The verdict on a stored document, without storing it: recommended action, candidates with scores '
 'and evidence, counts by class. By default against the documents that arrived before it (p_scope '
-'earlier), so that of two copies the later one is the duplicate; all asks the whole collection.';
+'earlier), so that of two copies the later one is the duplicate; all asks the whole collection. '
+'p_limit cuts the list of candidates only (0 to 1000; default: max_results of the configuration). '
+'Errors: SH001 no such document, SH004 not indexed yet, SH013 limit out of range.';
 
 create or replace function sherlock.detect_text(
     p_text text,

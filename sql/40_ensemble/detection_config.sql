@@ -44,12 +44,13 @@ return case p_confidence
     when 'EXACT' then 'REJECT'
     when 'HIGH' then 'REVIEW'
     when 'MEDIUM' then 'REVIEW'
-    else 'ACCEPT'
+    when 'LOW' then 'ACCEPT'
+    else case when p_confidence is null then 'ACCEPT' end
 end;
 
 comment on function sherlock.recommended_action(text) is
 'What to do with a document whose best match has this class: EXACT REJECT, HIGH and MEDIUM REVIEW, '
-'LOW or none ACCEPT.';
+'LOW or none (null) ACCEPT. Null if there is no such class.';
 
 create or replace function sherlock._capped_class(p_confidence text, p_cap text)
 returns text

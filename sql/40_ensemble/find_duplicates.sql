@@ -30,14 +30,16 @@ begin
     select m.*
     from unnest((sherlock._search(
         sherlock._query_of_document(p_document_id),
-        sherlock._scope_before(p_document_id, p_scope), p_limit)).matches) as m;
+        sherlock._scope_before(p_document_id, p_scope), p_limit)).matches) as m
+    limit p_limit;
 end;
 $$;
 
 comment on function sherlock.find_duplicates(bigint, integer, text) is
 'Documents of the same collection that resemble a stored document, best first, never itself. '
-'p_limit: rows at most (default: max_results of the configuration). p_scope: all, or earlier for '
-'only those that arrived before it. Errors: SH001 no such document, SH004 not indexed yet.';
+'p_limit: rows at most, 0 to 1000 (default: max_results of the configuration). p_scope: all, or '
+'earlier for only those that arrived before it. Errors: SH001 no such document, SH004 not indexed '
+'yet, SH013 limit out of range.';
 
 create or replace function sherlock.collection_id(p_collection text)
 returns integer
@@ -83,11 +85,13 @@ begin
             case when p_doc_type = 'auto' then sherlock.guess_doc_type(p_text)
                  else p_doc_type end,
             p_text, p_entities),
-        null, p_limit)).matches) as m;
+        null, p_limit)).matches) as m
+    limit p_limit;
 end;
 $$;
 
 comment on function sherlock.find_duplicates_of_text(text, jsonb, text, text, integer) is
 'Documents of a collection that resemble a text which is not stored, best first. p_entities: array '
-'of {"role": …, "value": …}, as sherlock.store_entities takes it. p_doc_type chooses the thresholds; '
-'auto guesses it from the text.';
+'of {"role": …, "value": …}, as sherlock.store_entities takes it; null: none. p_doc_type chooses the '
+'thresholds; auto guesses it from the text. p_limit: as for sherlock.find_duplicates. Errors: SH002 '
+'no such collection, SH013 limit out of range, SH020 unknown role, SH021 entities of another shape.';

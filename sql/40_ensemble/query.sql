@@ -78,6 +78,7 @@ begin
     v_shingles := sherlock.shingles(v_canonical, v_scheme.shingle_kind, v_scheme.shingle_width);
     v_query.collection_id := p_collection_id;
     v_query.doc_type := p_doc_type;
+    v_query.entities := sherlock._entity_profile(coalesce(p_entities, '[]'));
     v_query.text_state := sherlock._text_state(
         cardinality(v_shingles), v_scheme.min_shingles, '{}'::text[]);
     if v_canonical <> '' then
@@ -95,7 +96,6 @@ begin
             v_query.vector := null;
         end if;
     end if;
-    v_query.entities := sherlock._entity_profile(p_entities);
     return v_query;
 end;
 $$;

@@ -1,6 +1,7 @@
 -- The search: exact copies first; else the candidates of the three levels, each level scored
 -- exactly, the ensemble, the classes. Bounded work: every retrieval has a limit, and entities are
--- compared only where the pair can still be reported.
+-- compared only where the pair can still be reported. At least max_results matches are looked for,
+-- whatever p_limit is, so that the best one and the verdict don't depend on it: callers cut the list.
 create or replace function sherlock._search(
     p_query sherlock._query,
     p_before bigint,
@@ -18,6 +19,7 @@ declare
     c_name_similarity constant double precision := 0.25;
     -- Pairs from LOW on that are looked at for conflicts, for each one that is reported.
     c_classified_per_result constant integer := 3;
+    c_max_limit constant integer := 1000;
     v_config sherlock.detection_configs;
     v_scheme sherlock.shingle_schemes;
     v_model_id integer := sherlock.active_tfidf_model(p_query.collection_id);
@@ -30,12 +32,18 @@ declare
     v_has_correo boolean := coalesce(p_query.entities ? 'correo', false);
     v_result sherlock._search_result;
 begin
+    if p_limit not between 0 and c_max_limit then
+        raise exception using
+            errcode = 'SH013',
+            message = format('the limit must be from 0 to %s, not %s', c_max_limit, p_limit),
+            hint = 'leave the limit out for max_results of the configuration';
+    end if;
     v_config := sherlock.detection_config(p_query.collection_id, p_query.doc_type);
     select s.* into strict v_scheme
     from sherlock.collections as c
     join sherlock.shingle_schemes as s using (scheme_id)
     where c.collection_id = p_query.collection_id;
-    v_limit := coalesce(p_limit, v_config.max_results);
+    v_limit := greatest(p_limit, v_config.max_results);
     v_result.matches := '{}';
     v_result.total_checked := 0;
     v_result.short_circuited := false;

@@ -43,6 +43,7 @@ language plpgsql immutable
 as $$
 declare
     c_max_features constant integer := 5000;
+    c_max_token_bytes constant integer := 100;
     v_term_count integer := coalesce(cardinality(p_terms), 0);
     v_problem text;
 begin
@@ -64,7 +65,13 @@ begin
                  or (cardinality(string_to_array(u.term, ' '))
                      between p_ngram_min and p_ngram_max) is not true
             then format('the term %s is not an n-gram of %s to %s tokens',
-                        quote_nullable(u.term), p_ngram_min, p_ngram_max)
+                        quote_nullable(left(u.term, c_max_token_bytes)), p_ngram_min, p_ngram_max)
+            when exists (
+                select from string_to_table(u.term, ' ') as t (token)
+                where octet_length(t.token) > c_max_token_bytes
+            )
+            then format('the term that begins with %s has a token of more than %s bytes',
+                        quote_literal(left(u.term, 20)), c_max_token_bytes)
             when (u.idf between 0.001 and 1000) is not true
             then format('the weight of the term %s is %s, not between 0.001 and 1000',
                         quote_nullable(u.term), coalesce(u.idf::text, 'null'))

@@ -100,7 +100,7 @@ def test_class_begins_at_its_threshold(
 def test_actions(conn: psycopg.Connection) -> None:
     rows = conn.execute(
         "select c, sherlock.recommended_action(c)"
-        " from unnest(array['EXACT', 'HIGH', 'MEDIUM', 'LOW', null]) as c"
+        " from unnest(array['EXACT', 'HIGH', 'MEDIUM', 'LOW', null, 'foo', 'exact']) as c"
     ).fetchall()
     assert dict(rows) == {
         "EXACT": "REJECT",
@@ -108,6 +108,8 @@ def test_actions(conn: psycopg.Connection) -> None:
         "MEDIUM": "REVIEW",
         "LOW": "ACCEPT",
         None: "ACCEPT",
+        "foo": None,
+        "exact": None,
     }
 
 

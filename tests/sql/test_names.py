@@ -97,7 +97,9 @@ def test_normalised_name(conn: psycopg.Connection, name: str, expected: str | No
     [
         ("Colpensiones", "Administradora Colombiana de Pensiones",
          "Administradora Colombiana de Pensiones – COLPENSIONES",
-         "ADMINISTRADORA COLOMBIANA DE PENSI0NES COLPENSIONES"),
+         "ADMINISTRADORA COLOMBIANA DE PENSI0NES COLPENSIONES",
+         "ADMINISTRAIORA COLOMBIANA DE PENSIONES COLPENSIONES",
+         "Colpensiones - Adrninistradora Colombiana de Penslones"),
         ("ICBF", "I.C.B.F.", "Instituto Colombiano de Bienestar Familiar",
          "Instituto Colombiano de Bienestar Familiar - ICBF"),
         ("INPEC", "Instituto Nacional Penitenciario y Carcelario (INPEC)"),
@@ -129,6 +131,11 @@ def test_institutions_have_one_form(conn: psycopg.Connection, spellings: tuple[s
     "name",
     [
         "Complejo Carcelario La Picota INPEC",
+        "Juzgado 5 Laboral contra Colpensiones",
+        "Sindicato de Trabajadores de la Administradora Colpensiones",
+        "Asociación Colombiana de Pensionados de Colpensiones",
+        "Institución Educativa SENA",
+        "Asociación de Usuarios del Instituto Colombiano de Bienestar Familiar ICBF Regional Valle",
         "Procuraduría Delegada para la Policía Nacional",
         "Fiscalía 12 Local de Cali",
         "Seguros Generales Sura",

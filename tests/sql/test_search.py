@@ -404,6 +404,10 @@ def test_errors_say_what_to_do(conn: psycopg.Connection) -> None:
         (f"select * from sherlock.find_duplicates({document_id}, p_scope => 'x')", "SH005"),
         ("select * from sherlock.find_duplicates_of_text('a', p_collection => 'nada')", "SH002"),
         (f"select * from sherlock.compare({document_id}, {elsewhere})", "SH009"),
+        (f"select * from sherlock.detect({document_id}, -1)", "SH013"),
+        (f"select * from sherlock.detect({document_id}, 1001)", "SH013"),
+        (f"select * from sherlock.find_duplicates({document_id}, -1)", "SH013"),
+        ("select * from sherlock.find_duplicates_of_text('a', p_limit => -1)", "SH013"),
         ("select sherlock.create_collection(' ')", "SH006"),
         ("select sherlock.create_collection('x', 'y')", "SH006"),
     ):

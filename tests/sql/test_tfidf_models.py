@@ -137,6 +137,8 @@ def test_a_new_model_is_building_with_its_features_and_an_empty_partition(
         (["uno"], [1.0], 4, (0, 2), "1 to 2 tokens"),
         (["uno"], [1.0], 4, (2, 1), "1 to 2 tokens"),
         (["uno"], [1.0], 4, (1, 3), "1 to 2 tokens"),
+        (["a" * 101], [1.0], 4, (1, 2), "a token of more than 100 bytes"),
+        (["uno " + "é" * 51], [1.0], 4, (1, 2), "a token of more than 100 bytes"),
         (["uno"], [1.0], 4, (1, None), "1 to 2 tokens"),
     ],
 )

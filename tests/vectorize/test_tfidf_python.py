@@ -233,3 +233,22 @@ def test_copying_needs_one_id_per_vector(conn: psycopg.Connection) -> None:
     vocabulary = tfidf.fit(CORPUS)
     with pytest.raises(ValueError, match="1 document ids for 6 vectors"):
         tfidf.copy_vectors(conn, 1, [1], vocabulary.transform(CORPUS), tfidf.load_projection(conn))
+
+
+def test_a_run_of_letters_that_no_index_holds_is_no_term(conn: psycopg.Connection) -> None:
+    """Left out of the vocabulary, and of the vectors on both sides: its neighbours are adjacent."""
+    longest, too_long = "é" * 50, "é" * 50 + "a"
+    run = random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=30_000)
+    text = f"firma {''.join(run)} digital {longest} {too_long} final"
+    vocabulary = tfidf.fit([text])
+    assert vocabulary.terms == tuple(
+        sorted(
+            ["firma", "digital", longest, "final"]
+            + ["firma digital", f"digital {longest}", f"{longest} final"]
+        )
+    )
+    model_id = tfidf.store(conn, "default", vocabulary)
+    vectors = vocabulary.transform([text])
+    assert vectors.nnz == 7
+    assert_same(vectors, in_sql(conn, model_id, [text]))
+    assert_same(vectors, vocabulary.transform([f"firma digital {longest} final"]))
