@@ -34,7 +34,7 @@ from sherlock_pg.ingest.source import PageInspection, PageSource, Verdict
 from sherlock_pg.ingest.text import decode_text
 
 LOW_YIELD_CHARS = 200
-"""Scanned pages that give fewer visible characters on average are flagged."""
+"""A document is flagged if its scanned pages, and all its pages, give less on average."""
 
 _SHARE_OF_TIME_FOR_OCR = 0.8
 _METHODS = {
@@ -43,6 +43,7 @@ _METHODS = {
     Verdict.BLANK: PageMethod.BLANK,
     Verdict.FAILED: PageMethod.FAILED,
 }
+_READ = (PageMethod.NATIVE, PageMethod.NATIVE_OCR, PageMethod.OCR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class _Reader:
         try:
             self.versions.update(source.engine_versions)
             self._add_flags(source.flags)
-            return self._finish(self._read_pages(source))
+            return self._finish(self._read_pages(source), source.loss)
         finally:
             source.close()
 
@@ -250,14 +251,13 @@ class _Reader:
             "a scan, and OCR is switched off",
         )
 
-    def _finish(self, results: Sequence[_PageResult]) -> Extraction:
+    def _finish(self, results: Sequence[_PageResult], loss: str = "") -> Extraction:
         text = PAGE_SEPARATOR.join(result.text for result in results)
         lost = [
             result for result in results if result.method in (PageMethod.FAILED, PageMethod.SKIPPED)
         ]
         if any(result.method is PageMethod.FAILED for result in lost):
             self._add_flags([Flag.FAILED_PAGES])
-        self._flag_weak_text(results)
         if not text.strip():
             reason = next((result.reason for result in lost if result.reason), Reason.NO_TEXT)
             detail = _describe(lost)
@@ -265,15 +265,16 @@ class _Reader:
                 reason, detail = Reason.DAMAGED, "no text could be recovered"
             failed = self.failed(reason, detail)
             return replace(failed, pages=tuple(result.entry() for result in results))
+        self._flag_weak_text(results)
         pages = [result.entry() for result in results]
         if len(text) > self.options.max_text_chars:
             text = text[: self.options.max_text_chars]
             pages = _cut(pages, len(text))
             self._add_flags([Flag.TRUNCATED])
         return Extraction(
-            Status.PARTIAL if lost else Status.OK,
+            Status.PARTIAL if lost or loss else Status.OK,
             None,
-            _one_line(_describe(lost)),
+            _one_line("; ".join(filter(None, (loss, _describe(lost))))),
             text,
             tuple(pages),
             tuple(self.flags),
@@ -283,10 +284,10 @@ class _Reader:
         )
 
     def _flag_weak_text(self, results: Sequence[_PageResult]) -> None:
-        scanned = [
-            visible_length(result.text) for result in results if result.method is PageMethod.OCR
-        ]
-        if scanned and 0 < sum(scanned) < LOW_YIELD_CHARS * len(scanned):
+        read = [result for result in results if result.method in _READ]
+        scanned = [result for result in read if result.method is PageMethod.OCR]
+        # A scanned identity card among pages full of text does not make the document a poor one.
+        if scanned and _has_little_text(scanned) and _has_little_text(read):
             self._add_flags([Flag.LOW_YIELD])
         if self.media_type == MediaType.TEXT:
             # Nobody scanned or drew it: what stands there is the text, however odd its words.
@@ -361,6 +362,11 @@ def _as_it_is(page: PageInspection) -> _PageResult:
     if method is PageMethod.FAILED:
         reason = Reason.TOO_BIG if page.problem.startswith(Reason.TOO_BIG) else Reason.DAMAGED
     return _PageResult(page.number, method, page.text, page.quality, reason, page.problem)
+
+
+def _has_little_text(results: Sequence[_PageResult]) -> bool:
+    visible = sum(visible_length(result.text) for result in results)
+    return visible < LOW_YIELD_CHARS * len(results)
 
 
 def _cut(pages: Sequence[ExtractedPage], length: int) -> list[ExtractedPage]:

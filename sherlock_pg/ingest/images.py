@@ -86,6 +86,7 @@ class ImageSource:
             ExtractionFailure: `damaged`, `too_big` or `too_many_pages`.
         """
         self.flags: Sequence[Flag] = ()
+        self.loss = ""
         self.engine_versions = {"pillow": PIL.__version__, "img2pdf": img2pdf.__version__}
         Image.MAX_IMAGE_PIXELS = MAX_DECODED_PIXELS // 2
         try:

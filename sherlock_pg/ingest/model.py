@@ -22,7 +22,7 @@ class Status(enum.StrEnum):
     OK = "ok"
     """Every page was read, and there is text."""
     PARTIAL = "partial"
-    """There is text, but pages failed, ran out of time or were skipped."""
+    """There is text, but pages failed, ran out of time, were skipped or are missing."""
     FAILED = "failed"
     """There is no text; `Extraction.reason` says why."""
 
@@ -52,9 +52,11 @@ class ExtractOptions:
         ocr: `auto` reads scans and unreadable text layers by OCR, `never` skips them, `force`
             reads every page that is not blank by OCR.
         languages: tesseract language packs, most likely first.
-        wall_seconds: time limit of a document before its pages are counted.
-        seconds_per_page: added to the limit for each page.
-        seconds_per_ocr_page: added to the limit for each page that needs OCR.
+        wall_seconds: real time that every document gets, however small; its whole limit is this
+            plus `seconds_per_page` for each page plus `seconds_per_ocr_page` for each page that
+            needs OCR (`wall_budget`).
+        seconds_per_page: added to that limit for each page.
+        seconds_per_ocr_page: added to that limit for each page that needs OCR.
         tesseract_timeout: most seconds tesseract may take for one page.
         max_pages: a document with more pages is refused.
         max_file_bytes: a larger file is refused.

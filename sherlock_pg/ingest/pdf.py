@@ -15,6 +15,7 @@ from typing import Any
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from sherlock_pg.ingest.damage import describe_loss, is_cut_off
 from sherlock_pg.ingest.model import ExtractOptions
 from sherlock_pg.ingest.quality import GOOD_QUALITY, clean_text, text_quality, visible_length
 from sherlock_pg.ingest.reasons import ExtractionFailure, Flag, Reason
@@ -36,7 +37,6 @@ _RASTER_DPI = (150.0, 300.0)
 _MAX_COPIED_DPI = 400.0
 _MAX_SURVEYED_OBJECTS = 20_000
 _MIN_SHARE_FOR_RESOLUTION = 0.1
-_TRAILER_BYTES = 2048
 _MAX_FORM_DEPTH = 3
 _MAX_ANNOTATIONS = 2_000
 _XFA_PLACEHOLDER_CHARS = 600
@@ -144,8 +144,8 @@ class PdfSource:
             "pdfium": str(pdfium.version.PDFIUM_INFO),
         }
         self.flags: list[Flag] = []
-        if b"startxref" not in data.rstrip(b"\x00\t\n\r ")[-_TRAILER_BYTES:]:
-            self.flags.append(Flag.REPAIRED)  # cut off: pdfium rebuilds what it can, silently
+        if is_cut_off(data):
+            self.flags.append(Flag.REPAIRED)  # pdfium rebuilds what it can, silently
         self._pdf = self._open(data)
         try:
             if len(self._pdf) > options.max_pages:
@@ -159,6 +159,8 @@ class PdfSource:
             self.pages: Sequence[PageInspection] = [
                 self._inspect(number) for number in range(1, len(self._pdf) + 1)
             ]
+            is_damaged = Flag.REPAIRED in self.flags
+            self.loss = describe_loss(data, self.pages) if is_damaged else ""
             if form_type == pdfium_c.FORMTYPE_XFA_FULL and (
                 sum(visible_length(page.text) for page in self.pages) < _XFA_PLACEHOLDER_CHARS
             ):

@@ -81,7 +81,7 @@ _EXPLANATIONS: dict[Reason | Flag, Explanation] = {
     ),
     Reason.TOO_BIG: Explanation(
         "the file or one of its images is larger than the limit",
-        "raise the size limit, or scan again at 200 to 300 dpi",
+        "split the file into smaller ones, or scan it again at 200 to 300 dpi",
     ),
     Reason.ENCRYPTED: Explanation(
         "the PDF needs a password to be opened", "remove the password and load it again"
@@ -98,7 +98,8 @@ _EXPLANATIONS: dict[Reason | Flag, Explanation] = {
         "print it to PDF from Adobe Reader and load that",
     ),
     Reason.NO_TEXT: Explanation(
-        "every page was read and none holds text", "if it is not blank, scan it again"
+        "all of it was read and it holds no text",
+        "if it should hold text, get the file again; if it is a scan, scan it again, darker",
     ),
     Reason.OCR_DISABLED: Explanation(
         "all text is in scanned pages and OCR is switched off", "load it with --ocr auto"
@@ -110,13 +111,17 @@ _EXPLANATIONS: dict[Reason | Flag, Explanation] = {
         "reading took longer than the time limit", "raise --timeout and retry the failed ones"
     ),
     Reason.MEMORY: Explanation(
-        "reading needed more memory than the limit", "raise --memory and retry the failed ones"
+        "reading needed more memory than one document may take",
+        "split the file into smaller ones, or scan it again at 200 to 300 dpi",
     ),
     Reason.CRASHED: Explanation(
         "the extraction process ended unexpectedly",
         "retry the failed ones; if it happens again, report it with the detail",
     ),
-    Flag.REPAIRED: Explanation("the PDF was damaged; what could be recovered was read", ""),
+    Flag.REPAIRED: Explanation(
+        "the PDF was damaged; what could be recovered was read",
+        "if pages are missing, get the document again",
+    ),
     Flag.FORM_FLATTENED: Explanation("values of form fields are part of the text", ""),
     Flag.TEXT_LAYER_REPLACED: Explanation(
         "a text layer was unreadable; OCR of the page image took its place", ""
@@ -133,7 +138,8 @@ _EXPLANATIONS: dict[Reason | Flag, Explanation] = {
         "load it with --ocr auto",
     ),
     Flag.LOW_YIELD: Explanation(
-        "scanned pages gave very little text", "check the scan: is it upright, sharp, dark enough?"
+        "there is very little text, and it comes from scanned pages",
+        "check the scan: is it upright, sharp, dark enough?",
     ),
     Flag.LOW_QUALITY: Explanation(
         "much of the text does not look like words", "scan it again at 200 to 300 dpi"

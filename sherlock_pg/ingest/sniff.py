@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 import re
+import struct
 
 from sherlock_pg.ingest.reasons import ExtractionFailure, Reason
 
 _PDF_HEADER_WITHIN = 1024
 _HEAD_BYTES = 4096
 _SAMPLE_BYTES = 1 << 16
-_MAX_NUL_SHARE = 0.05
+_MAX_FOREIGN_SHARE = 0.05
 _MAX_CONTROL_SHARE = 0.005
 
 _PDF_HEADER = re.compile(rb"%PDF-")
@@ -23,6 +24,10 @@ _HTML = re.compile(
 _MAIL_HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}: ")
 _MIME_VERSION = re.compile(rb"^MIME-Version: ", re.I | re.M)
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+
+_BMP_HEADER = struct.Struct("<2sIIII")
+_BMP_FILE_HEADER_BYTES = 14
+_BMP_INFO_SIZES = (12, 16, 40, 52, 56, 64, 108, 124)
 
 
 class MediaType(enum.StrEnum):
@@ -47,12 +52,12 @@ _REFUSED = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office document (DOC, XLS, PPT or MSG)",
     b"{\\rtf": "an RTF document",
     b"%!PS": "a PostScript file",
-    b"GIF8": "a GIF image",
-    b"BM": "a BMP image",
+    b"GIF87a": "a GIF image",
+    b"GIF89a": "a GIF image",
     b"\x00\x00\x00\x0cjP  ": "a JPEG 2000 image",
-    b"\x1f\x8b": "a gzip archive",
+    b"\x1f\x8b\x08": "a gzip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
-    b"Rar!": "a RAR archive",
+    b"Rar!\x1a\x07": "a RAR archive",
     b"SQLite format 3\x00": "an SQLite database",
     b"\x7fELF": "a program",
     b"MZ": "a program",
@@ -106,10 +111,13 @@ def _refused_type(data: bytes) -> str:
         return "a ZIP archive"
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "a WebP image"
-    if head[4:8] == b"ftyp":
+    if head.startswith(b"\x00\x00") and head[4:8] == b"ftyp":
         return "a HEIC image" if head[8:12] in (b"heic", b"heix", b"mif1") else "a video"
+    if _is_bmp(head):
+        return "a BMP image"
     for magic, name in _REFUSED.items():
-        if head.startswith(magic) and (len(magic) > 2 or _is_binary(data)):
+        # A text may begin with letters that are the mark of something else.
+        if head.startswith(magic) and (not magic.isalnum() or _is_binary(data)):
             return name
     text_head = head.removeprefix(b"\xef\xbb\xbf")
     if _HTML.match(text_head):
@@ -121,10 +129,32 @@ def _refused_type(data: bytes) -> str:
     return "binary data" if _is_binary(data) else ""
 
 
+def _is_bmp(head: bytes) -> bool:
+    """Judge the whole header: a blank page is nothing but 0xFF after it, which a text may hold."""
+    if len(head) < _BMP_HEADER.size:
+        return False
+    magic, _, reserved, pixels_at, info_size = _BMP_HEADER.unpack_from(head)
+    # The file size in it is not asked for: of a BMP that was cut off, and of many others, it is
+    # wrong. No text holds the NUL bytes of the other fields.
+    return (
+        magic == b"BM"
+        and reserved == 0
+        and info_size in _BMP_INFO_SIZES
+        and pixels_at >= _BMP_FILE_HEADER_BYTES + info_size
+    )
+
+
 def _is_binary(data: bytes) -> bool:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return False
-    sample = data[:_SAMPLE_BYTES]
-    return sample.count(0) > _MAX_NUL_SHARE * len(sample) or len(
+    sample = data
+    if len(data) > 3 * _SAMPLE_BYTES:
+        middle = (len(data) - _SAMPLE_BYTES) // 2
+        sample = (
+            data[:_SAMPLE_BYTES] + data[middle : middle + _SAMPLE_BYTES] + data[-_SAMPLE_BYTES:]
+        )
+    # 0xFF, white in an image, is in no UTF-8 text, and in others a letter that is hardly used.
+    foreign = sample.count(0) + sample.count(0xFF)
+    return foreign > _MAX_FOREIGN_SHARE * len(sample) or len(
         _CONTROL.findall(sample)
     ) > _MAX_CONTROL_SHARE * len(sample)

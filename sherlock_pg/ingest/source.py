@@ -62,6 +62,10 @@ class PageSource(Protocol):
         """What opening the document showed."""
 
     @property
+    def loss(self) -> str:
+        """What is missing of the document beside the pages that failed; empty if nothing is."""
+
+    @property
     def engine_versions(self) -> dict[str, str]:
         """Libraries that were used to open it."""
 

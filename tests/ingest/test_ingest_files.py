@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import random
 import socket
 import threading
 import zipfile
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from sherlock_pg.ingest.extract import extract_in_process, read_file
 from sherlock_pg.ingest.model import ExtractOptions, Status
@@ -31,6 +33,15 @@ def zip_with(name):
     return buffer.getvalue()
 
 
+def image_file(kind):
+    """Give a white page, 8-bit grey at 200 dpi, with a line of black at its top."""
+    image = Image.new("L", (1654, 2339), 255)
+    image.paste(0, (100, 200, 1500, 210))
+    buffer = io.BytesIO()
+    image.save(buffer, kind)
+    return buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     ("data", "looks_like"),
     [
@@ -43,9 +54,14 @@ def zip_with(name):
         (b"<?xml version='1.0'?><html xmlns='x'><body/></html>", "HTML"),
         (b"<?xml version='1.0'?><acta/>", "XML"),
         (b"From: a@b.co\r\nTo: c@d.co\r\nMIME-Version: 1.0\r\n\r\nhola", "EML"),
-        (b"GIF89a" + bytes(50), "GIF"),
+        (image_file("GIF"), "GIF"),
         (b"\x1f\x8b\x08" + bytes(50), "gzip"),
-        (b"BM" + bytes(60), "BMP"),
+        (image_file("BMP"), "BMP"),
+        (image_file("BMP")[:100_000], "BMP"),
+        (b"MZ" + bytes(200), "program"),
+        (b"P5 1654 2339 255\n" + b"\xff" * 500_000, "binary"),
+        (b"acta " * 50_000 + random.Random(0).randbytes(200_000) + b"acta " * 50_000, "binary"),
+        (b"acta " * 50_000 + random.Random(0).randbytes(65_536), "binary"),
         (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "WebP"),
         (b"\x00\x00\x00\x18ftypheic", "HEIC"),
         (bytes(range(256)) * 20, "binary"),
@@ -63,6 +79,19 @@ def test_a_text_about_pdf_is_a_text_and_a_pdf_without_header_is_a_pdf():
     assert sniff(b"El archivo empieza con %PDF-1.7 y sigue.") is MediaType.TEXT
     assert sniff(b"1 0 obj\n<< /Type /Catalog >>\nendobj\n") is MediaType.PDF
     assert sniff(b"trailer<</Root 1 0 R>>") is MediaType.PDF
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["BM", "BMW 2015, placa ABC123: ", "GIF87a", "GIF89a; ", "MZ 12: ", "Rar! ", "los ftypes "],
+)
+def test_a_text_that_begins_like_another_type_is_a_text(start):
+    assert sniff((start + SPANISH).encode()) is MediaType.TEXT
+    assert sniff(start.encode()) is MediaType.TEXT
+
+
+def test_a_text_padded_with_nul_bytes_is_a_text(read):
+    assert read(SPANISH.encode() * 2000 + bytes(4096)).status is Status.OK
 
 
 @pytest.mark.parametrize("name", ["nota.txt", "nota.pdf", "nota"])

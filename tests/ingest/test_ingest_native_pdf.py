@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pikepdf
 import pytest
 from pikepdf import Array, Dictionary, Encryption, Name
 
+from sherlock_pg.ingest.damage import declared_pages
 from sherlock_pg.ingest.model import PAGE_SEPARATOR, PageMethod, Status
 from sherlock_pg.ingest.reasons import Flag, Reason
 
@@ -103,11 +105,55 @@ def test_a_pdf_without_pages_has_a_reason_of_its_own(documents, read):
     assert read(buffer.getvalue()).reason is Reason.NO_PAGES
 
 
-def test_a_lost_tail_is_repaired(documents, read):
+def test_a_lost_tail_is_repaired_but_never_called_whole(documents, read):
     extraction = read(documents.native()[:-300])
-    assert extraction.status is Status.OK
+    assert extraction.status is Status.PARTIAL
     assert extraction.flags == (Flag.REPAIRED,)
+    assert extraction.detail == "the end of the file is missing"
     assert extraction.text.splitlines() == list(documents.tutela)
+
+
+def test_pages_behind_the_cut_are_counted(documents, read):
+    data = documents.native(*[documents.tutela] * 10)
+    page = [found.start() for found in re.finditer(rb"/Type /Page\b", data)][4]
+    extraction = read(data[:page])
+    assert extraction.status is Status.PARTIAL
+    assert extraction.flags == (Flag.REPAIRED,)
+    assert methods(extraction) == [PageMethod.NATIVE] * 4
+    assert "6 of 10 pages are lost" in extraction.detail
+
+
+def test_recovered_pages_without_content_are_mentioned(documents, read):
+    data = documents.edit(documents.native(*[documents.tutela] * 10), bool)
+    extraction = read(data[: len(data) * 6 // 10])
+    empty = methods(extraction).count(PageMethod.BLANK)
+    assert extraction.status is Status.PARTIAL
+    assert empty > 0
+    assert f"{empty} of the recovered pages are empty" in extraction.detail
+
+
+def test_a_lost_later_part_is_noticed_behind_an_earlier_end(documents, read):
+    whole = documents.edit(documents.native(documents.tutela), bool, linearize=True)
+    assert read(whole).status is Status.OK
+    cut = read(whole[: whole.rindex(b"startxref")])
+    assert whole.count(b"startxref") == 2
+    assert (cut.status, cut.flags) == (Status.PARTIAL, (Flag.REPAIRED,))
+
+
+def test_junk_behind_the_end_is_no_damage(documents, read):
+    extraction = read(documents.native() + b"<html>Fin de la descarga</html>\n" * 300)
+    assert (extraction.status, extraction.flags) == (Status.OK, ())
+    assert extraction.text.splitlines() == list(documents.tutela)
+
+
+def test_the_last_revision_of_the_page_tree_says_how_many_pages_there_were():
+    root = b"2 0 obj\n<< /Count %d /Kids [3 0 R] /Type /Pages >>\nendobj\n"
+    branch = b"3 0 obj\n<< /Type /Pages /Count 70 /Parent 2 0 R >>\nendobj\n"
+    linearized = b"%PDF-1.5\n1 0 obj\n<< /Linearized 1 /L 9999 /N 12 /O 5 >>\nendobj\n"
+    assert declared_pages(root % 40 + branch + root % 38 + branch) == 38
+    assert declared_pages(linearized + root % 40) == 40
+    assert declared_pages(linearized) == 12
+    assert declared_pages(branch) is None
 
 
 def test_a_pdf_that_lost_its_header_is_rewritten_by_pikepdf(documents, read):

@@ -157,6 +157,23 @@ def test_a_scan_with_almost_no_text_is_flagged(documents, read_with_ocr):
     assert Flag.LOW_YIELD in extraction.flags
 
 
+def test_a_scanned_card_among_pages_of_text_does_not_make_a_document_poor(documents, read_with_ocr):
+    card = documents.scan(documents.image(["Cédula de ciudadanía"]))
+    extraction = read_with_ocr(documents.join(documents.native(), documents.native(), card))
+    assert [page.method for page in extraction.pages] == [
+        PageMethod.NATIVE,
+        PageMethod.NATIVE,
+        PageMethod.OCR,
+    ]
+    assert extraction.flags == ()
+
+
+def test_a_line_of_text_before_poor_scans_does_not_make_them_good(documents, read_with_ocr):
+    card = documents.scan(documents.image(["Firma del accionante"]))
+    extraction = read_with_ocr(documents.join(documents.native(["Anexo único"]), card))
+    assert extraction.flags == (Flag.LOW_YIELD,)
+
+
 def test_a_broken_image_costs_only_its_page(documents, read_with_ocr):
     whole = documents.encode(documents.image(), "JPEG")
     extraction = read_with_ocr(whole[: len(whole) // 2], "cortada.jpg")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sherlock_pg.cli.load import load
 from sherlock_pg.ingest.model import (
     ExtractedPage,
     Extraction,
@@ -65,3 +67,9 @@ def test_every_code_is_explained(code):
     assert explanation.meaning
     assert explanation.advice or isinstance(code, Flag)
     assert "\n" not in explanation.meaning + explanation.advice
+
+
+@pytest.mark.parametrize("code", [*Reason, *Flag])
+def test_advice_names_only_options_that_loading_has(code):
+    options = {name for parameter in load.params for name in parameter.opts}
+    assert set(re.findall(r"--[a-z-]+", explain(code).advice)) <= options
