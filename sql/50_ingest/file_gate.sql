@@ -46,6 +46,8 @@ set search_path from current
 as $$
 #variable_conflict use_column
 declare
+    -- What fits into an index; of a longer path the end tells more than the beginning.
+    v_source_uri text := right(p_source_uri, 650);
     v_collection_id integer := sherlock.collection_id(p_collection);
     v_document_id bigint;
     v_inserted bigint;
@@ -73,14 +75,14 @@ begin
             v_document_id, v_collection_id, p_name, p_sha256, p_file_size_bytes, 'pending',
             p_worker, clock_timestamp() + p_lease);
         insert into sherlock.document_sources (document_id, source_uri)
-        values (v_document_id, p_source_uri);
+        values (v_document_id, v_source_uri);
         return query
         select v_document_id, 'claimed'::text, p_name, 'pending'::text, null::text, false, true;
         return;
     end loop;
 
     insert into sherlock.document_sources (document_id, source_uri)
-    values (v_document_id, p_source_uri)
+    values (v_document_id, v_source_uri)
     on conflict do nothing;
     v_is_same_source := not found;
     -- Take over from a reader that died, or read again what failed where that was asked for. Text

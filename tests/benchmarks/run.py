@@ -225,7 +225,7 @@ def measure_scanned_page() -> dict[str, float]:
         for entry in manifest["documents"]
         if entry["kind"] in (Kind.CLEAN_SCAN.value, Kind.NOISY_SCAN.value)
     ]
-    options = ExtractOptions(ocr="force")
+    options = ExtractOptions()
     extract_in_process(scans[0], options)
     cpu, pages = 0.0, 0
     for scan in scans:

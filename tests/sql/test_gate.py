@@ -168,3 +168,15 @@ def test_second_session_waits_for_the_first_to_decide(database_url: str) -> None
         assert not waiting.done()
         first.rollback()
         assert waiting.result(timeout=10)[1] == "claimed"
+
+
+def test_path_longer_than_an_index_row_is_cut_at_its_beginning(conn: psycopg.Connection) -> None:
+    path = "/" + "".join(chr(0x10000 + (n * 7919) % 50000) for n in range(4000)) + "/a.pdf"
+    document_id, outcome = claim(conn, uri=path)
+    assert outcome == "claimed"
+    stored = conn.execute(
+        "select source_uri from sherlock.document_sources where document_id = %s", [document_id]
+    ).fetchone()
+    assert stored is not None
+    assert path.endswith(stored[0])
+    assert stored[0].endswith("/a.pdf")
