@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from sherlock_pg.ingest.source import PageInspection, Verdict
 
-_OBJECT = re.compile(rb"\d\s+\d+\s+obj\b")
-_LINEARIZED = re.compile(rb"/Linearized\b[^>]{0,500}?/N\s+(\d{1,7})\b")
-_PAGE_TREE_NODE = re.compile(rb"/Type\s*/Pages\b")
+_OBJECT = re.compile(rb"\d\s{1,9}\d{1,9}\s{1,9}obj\b")
+_LINEARIZED = re.compile(rb"/Linearized\b[^>]{0,500}?/N\s{1,9}(\d{1,7})\b")
+_PAGE_TREE_NODE = re.compile(rb"/Type\s{0,9}/Pages\b")
 _PARENT = re.compile(rb"/Parent\b")
-_COUNT = re.compile(rb"/Count\s+(\d{1,7})\b")
+_COUNT = re.compile(rb"/Count\s{1,9}(\d{1,7})\b")
 _HEAD_BYTES = 1024
 _NODE_BYTES = 1 << 16
 
@@ -32,10 +32,13 @@ def declared_pages(data: bytes) -> int | None:
     It is read from the bytes, since no parser gives the page tree of a file without its end.
     """
     declared = None
-    for node in _PAGE_TREE_NODE.finditer(data):
-        start = max(data.rfind(b"obj", max(0, node.start() - _NODE_BYTES), node.start()), 0)
+    position = 0
+    while (node := _PAGE_TREE_NODE.search(data, position)) is not None:
+        earliest = max(position, node.start() - _NODE_BYTES)
+        start = max(data.rfind(b"obj", earliest, node.start()), earliest)
         end = data.find(b"endobj", node.end(), node.end() + _NODE_BYTES)
-        content = data[start : end if end >= 0 else node.end() + _NODE_BYTES]
+        position = end if end >= 0 else min(node.end() + _NODE_BYTES, len(data))
+        content = data[start:position]
         count = _COUNT.search(content)
         if count is not None and _PARENT.search(content) is None:
             declared = int(count[1])  # the root of the tree; the last revision is the one in force
