@@ -69,7 +69,7 @@ def test_auto_without_any_model_says_so_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(model_module, "PREFERRED_MODELS", ("es_core_news_nowhere",))
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="sherlock_pg"):
         extractor = PartyExtractor("auto")
         extractor.extract(LABELLED)
         extractor.extract(UNLABELLED)
