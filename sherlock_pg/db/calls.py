@@ -143,11 +143,6 @@ def finish_document(conn: psycopg.Connection, finished: FinishedDocument) -> Non
     )
 
 
-def detect(conn: psycopg.Connection, document_id: int) -> Detection:
-    """Judge a stored document without storing the verdict."""
-    return _detection(conn, "select * from sherlock.detect(p_document_id => %s)", [document_id])
-
-
 def record_detection(conn: psycopg.Connection, document_id: int) -> Detection:
     """Judge a stored document and store the verdict."""
     return _detection(

@@ -18,7 +18,7 @@ import pytest
 from sherlock_pg.errors import EnvironmentFault
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.load.fingerprint import Fingerprint
-from sherlock_pg.load.loader import Loader, LoadOptions
+from sherlock_pg.load.loader import Loader, LoadOptions, Progress
 from sherlock_pg.load.outcome import Outcome
 from sherlock_pg.load.reading import DocumentReader, Reading
 from sherlock_pg.ner.pipeline import PartyExtractor
@@ -154,7 +154,7 @@ def test_growth_refits_the_vocabulary_and_old_documents_stay_comparable(
 
 
 def test_two_loaders_of_the_same_files_read_each_once(
-    database_url: str, write: Write, extractor: Extractor
+    database_url: str, write: Write, extractor: Extractor, progress: Progress
 ) -> None:
     files = [write(f"{n}.txt", years=str(n), city=f"Ciudad{n}") for n in range(20)]
     read: list[Fingerprint] = []
@@ -166,15 +166,10 @@ def test_two_loaders_of_the_same_files_read_each_once(
                 read.append(expected)
             return super().read(path, expected)
 
-    class Silent:
-        def stage(self, name: str, total: int) -> None: ...
-
-        def step(self, count: int = 1) -> None: ...
-
     def load() -> list[Outcome]:
         outcomes: list[Outcome] = []
         reader = CountingReader(extractor, PartyExtractor("none"))
-        Loader(database_url, LoadOptions(), extractor, reader).run(files, outcomes.append, Silent())
+        Loader(database_url, LoadOptions(), extractor, reader).run(files, outcomes.append, progress)
         return outcomes
 
     with ThreadPoolExecutor(2) as pool:
@@ -185,7 +180,7 @@ def test_two_loaders_of_the_same_files_read_each_once(
 
 
 def test_missing_tesseract_leaves_out_only_the_files_that_need_it(
-    database_url: str, write: Write, extractor: Extractor
+    database_url: str, write: Write, extractor: Extractor, progress: Progress
 ) -> None:
     scan, text = write("a-scan.txt"), write("b.txt", city="Tunja")
 
@@ -195,15 +190,10 @@ def test_missing_tesseract_leaves_out_only_the_files_that_need_it(
                 raise EnvironmentFault("tesseract is not installed", hint="apt-get install …")
             return super().read(path, expected)
 
-    class Silent:
-        def stage(self, name: str, total: int) -> None: ...
-
-        def step(self, count: int = 1) -> None: ...
-
     outcomes: list[Outcome] = []
     reader = NoTesseract(extractor, PartyExtractor("none"))
     loader = Loader(database_url, LoadOptions(), extractor, reader)
-    loader.run([scan, text], outcomes.append, Silent())
+    loader.run([scan, text], outcomes.append, progress)
     assert [(o.status, o.reason, o.action) for o in outcomes] == [
         ("failed", "environment", ""),
         ("ok", "", "ACCEPT"),
