@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -112,6 +112,7 @@ class Loader:
         self.environment_fault: EnvironmentFault | None = None
         self._handled: set[int] = set()
         self._being_read: dict[int, Future[Outcome]] = {}
+        self._started: datetime | None = None
 
     def run(
         self, files: Sequence[Path], on_outcome: Callable[[Outcome], None], progress: Progress
@@ -128,7 +129,7 @@ class Loader:
             KeyboardInterrupt: after the claims were given back.
         """
         with connect(self._conninfo, autocommit=True) as conn:
-            started = _now(conn)
+            self._started = _now(conn)
             calls.create_collection(conn, self._options.collection)
             found = lifecycle.state(conn, self._options.collection)
             is_deferred = found.needs_fit(arriving=len(files))
@@ -143,7 +144,7 @@ class Loader:
                     for slot in slots:
                         on_outcome(self._judged(conn, slot.outcome))
                         progress.step()
-                return self._judge_left_over(conn, started, progress)
+                return self._judge_left_over(conn, progress)
 
     def _read_all(
         self,
@@ -212,8 +213,13 @@ class Loader:
         )
         if claim.outcome != "claimed":
             free.release()
-            if claim.document_id in self._handled:
-                # A copy of an earlier file of this run, whose verdict comes with that file.
+            if claim.document_id in self._handled or (
+                claim.outcome == "exists"
+                and not claim.is_judged
+                and _is_stored_since(conn, claim.document_id, self._started)
+            ):
+                # A copy of an earlier file of this run, or a file that another loader has just
+                # stored: its verdict comes with that.
                 claim = replace(claim, is_judged=True)
             self._handled.add(claim.document_id)
             return _Slot(
@@ -300,9 +306,7 @@ class Loader:
         doc_type, text_state = row if row is not None else ("", "")
         return replace(outcome, doc_type=doc_type, text_state=text_state, **best_match(detection))
 
-    def _judge_left_over(
-        self, conn: psycopg.Connection, started: object, progress: Progress
-    ) -> int:
+    def _judge_left_over(self, conn: psycopg.Connection, progress: Progress) -> int:
         """Judge documents that an interrupted run stored and did not come to judge."""
         left = conn.execute(
             "select d.document_id from sherlock.documents as d"
@@ -311,7 +315,7 @@ class Loader:
             " and d.indexed_at < %s and not exists ("
             "  select from sherlock.detections as v where v.document_id = d.document_id)"
             " order by d.document_id",
-            [self._options.collection, started],
+            [self._options.collection, self._started],
         ).fetchall()
         if left:
             progress.stage("judging what an interrupted run left", len(left))
@@ -328,14 +332,28 @@ class Loader:
 
     @contextlib.contextmanager
     def _cleanup(self, conn: psycopg.Connection) -> Iterator[None]:
+        """Give the claims back at the end, whatever it is.
+
+        An interruption leaves `conn` in the middle of a query, perhaps of a claim: it is ended
+        before the claims are given back, on another connection.
+        """
+        backend_pid = conn.info.backend_pid
         try:
             yield
+        except BaseException:
+            conn.close()
+            raise
         finally:
             for connection in self._connections:
                 connection.close()
-            with contextlib.suppress(psycopg.OperationalError):
-                # Without the database the claims lapse by themselves.
-                calls.release_claims(conn, self._worker)
+            # Without the database the claims lapse by themselves.
+            with (
+                contextlib.suppress(psycopg.OperationalError, SherlockError),
+                connect(self._conninfo, autocommit=True) as other,
+            ):
+                if conn.closed:
+                    other.execute("select pg_terminate_backend(%s, 5000)", [backend_pid])
+                calls.release_claims(other, self._worker)
 
     @contextlib.contextmanager
     def _claims_renewed(self) -> Iterator[None]:
@@ -394,8 +412,17 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _now(conn: psycopg.Connection) -> object:
+def _now(conn: psycopg.Connection) -> datetime:
     row = conn.execute("select clock_timestamp()").fetchone()
     if row is None:
         raise RuntimeError("no clock")
-    return row[0]
+    now: datetime = row[0]
+    return now
+
+
+def _is_stored_since(conn: psycopg.Connection, document_id: int, moment: datetime | None) -> bool:
+    row = conn.execute(
+        "select from sherlock.documents where document_id = %s and indexed_at >= %s",
+        [document_id, moment],
+    ).fetchone()
+    return row is not None

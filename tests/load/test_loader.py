@@ -179,6 +179,43 @@ def test_two_loaders_of_the_same_files_read_each_once(
         assert sorted(outcome.gate for outcome in outcomes) == ["hit", "new"]
 
 
+def test_what_another_loader_has_just_stored_is_a_hit_and_judged_by_that_loader(
+    database_url: str, write: Write, extractor: Extractor, progress: Progress
+) -> None:
+    file = write("a.txt")
+    has_begun, is_stored, may_judge = (threading.Event() for _ in range(3))
+
+    class LateJudge(Loader):
+        def _judged(self, conn: psycopg.Connection, outcome: Outcome) -> Outcome:
+            is_stored.set()
+            assert may_judge.wait(30)
+            return super()._judged(conn, outcome)
+
+    class WaitingForTheOther:
+        def stage(self, name: str, total: int) -> None:
+            if name == "reading":
+                has_begun.set()
+                assert is_stored.wait(30)
+
+        def step(self, count: int = 1) -> None:
+            pass
+
+    def load(kind: type[Loader], shown: Progress) -> Outcome:
+        outcomes: list[Outcome] = []
+        reader = DocumentReader(extractor, PartyExtractor("none"))
+        loader = kind(database_url, LoadOptions(), extractor, reader)
+        loader.run([file], outcomes.append, shown)
+        return outcomes[0]
+
+    with ThreadPoolExecutor(2) as pool:
+        second = pool.submit(load, Loader, WaitingForTheOther())
+        assert has_begun.wait(30)
+        first = pool.submit(load, LateJudge, progress)
+        assert second.result(60).gate == "hit"
+        may_judge.set()
+        assert first.result(60).gate == "new"
+
+
 def test_missing_tesseract_leaves_out_only_the_files_that_need_it(
     database_url: str, write: Write, extractor: Extractor, progress: Progress
 ) -> None:
