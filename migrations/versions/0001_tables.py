@@ -438,7 +438,7 @@ def upgrade() -> None:
         sa.Column(
             "minhash_candidate_limit",
             sa.Integer(),
-            server_default=sa.text("100"),
+            server_default=sa.text("64"),
             autoincrement=False,
             nullable=False,
             comment="Candidates taken from level 1.",
@@ -446,7 +446,7 @@ def upgrade() -> None:
         sa.Column(
             "tfidf_candidate_limit",
             sa.Integer(),
-            server_default=sa.text("64"),
+            server_default=sa.text("48"),
             autoincrement=False,
             nullable=False,
             comment="Candidates taken from level 2.",

@@ -479,8 +479,8 @@ detection_configs = Table(
         "Highest class of a pair whose identities conflict (HIGH, MEDIUM, LOW); null: no cap.",
         null=True,
     ),
-    _integer("minhash_candidate_limit", "Candidates taken from level 1.", default=100),
-    _integer("tfidf_candidate_limit", "Candidates taken from level 2.", default=64),
+    _integer("minhash_candidate_limit", "Candidates taken from level 1.", default=64),
+    _integer("tfidf_candidate_limit", "Candidates taken from level 2.", default=48),
     _integer("entity_candidate_limit", "Candidates taken from level 3, per entity.", default=50),
     _integer("max_results", "Candidates reported, at most.", default=10),
     Column(

@@ -18,6 +18,7 @@ declare
     );
     v_keys bigint[];
     v_key bigint;
+    v_slot integer := 0;
 begin
     perform sherlock._check_signature(p_signature);
     if p_band_count < 1 or p_rows_per_band < 1 or p_band_count::bigint * p_rows_per_band > 128 then
@@ -30,7 +31,15 @@ begin
     end if;
     for v_band in 0 .. p_band_count - 1 loop
         v_key := hashint8extended(v_band, v_prefix);
-        for v_slot in v_band * p_rows_per_band + 1 .. (v_band + 1) * p_rows_per_band loop
+        -- Four slots a step: a step of PL/pgSQL costs more than the hash.
+        for v_step in 1 .. p_rows_per_band / 4 loop
+            v_key := hashint8extended(p_signature[v_slot + 4], hashint8extended(
+                p_signature[v_slot + 3], hashint8extended(
+                    p_signature[v_slot + 2], hashint8extended(p_signature[v_slot + 1], v_key))));
+            v_slot := v_slot + 4;
+        end loop;
+        for v_step in 1 .. p_rows_per_band % 4 loop
+            v_slot := v_slot + 1;
             v_key := hashint8extended(p_signature[v_slot], v_key);
         end loop;
         v_keys[v_band + 1] := v_key;

@@ -128,6 +128,19 @@ begin
 end;
 $$;
 
+create or replace function sherlock._parties_agree(
+    p_left jsonb,
+    p_right jsonb,
+    p_fuzzy_threshold double precision
+)
+returns boolean
+language sql immutable strict parallel safe
+-- both_parties of sherlock.compare_entities, for the many pairs that get no further.
+return sherlock._agreeing_names(
+        p_left -> 'demandante', p_right -> 'demandante', p_fuzzy_threshold) is not null
+    and sherlock._agreeing_names(
+        p_left -> 'demandado', p_right -> 'demandado', p_fuzzy_threshold) is not null;
+
 create or replace function sherlock._shared_values(p_left jsonb, p_right jsonb)
 returns text[]
 language plpgsql immutable strict parallel safe

@@ -7,8 +7,12 @@ as $$
 -- Written out: a loop takes twice as long, a query over unnest() four times.
 -- In PL/pgSQL, because an inlined expression would decompress a toasted array for each slot.
 begin
-    perform sherlock._check_signature(p_left);
-    perform sherlock._check_signature(p_right);
+    if cardinality(p_left) <> 128 or cardinality(p_right) <> 128
+       or num_nulls(variadic p_left) + num_nulls(variadic p_right) > 0
+    then
+        perform sherlock._check_signature(p_left);
+        perform sherlock._check_signature(p_right);
+    end if;
     return (num_nulls(
         nullif(p_left[1], p_right[1]), nullif(p_left[2], p_right[2]),
         nullif(p_left[3], p_right[3]), nullif(p_left[4], p_right[4]),

@@ -9,10 +9,11 @@ create or replace function sherlock.band_candidates(
 returns table (document_id bigint, shared_bands integer, hot_keys integer)
 language sql stable parallel safe
 begin atomic
-    select c.document_id, count(*)::integer, count(*) filter (where c.is_hot)::integer
+    select u.document_id, count(*)::integer,
+           count(*) filter (where c.size >= p_key_limit)::integer
     from unnest(p_keys) as q (key)
     cross join lateral (
-        select b.document_id, count(*) over () >= p_key_limit as is_hot
+        select array_agg(b.document_id) as ids, count(*) as size
         from (
             select k.document_id
             from sherlock.band_keys as k
@@ -21,7 +22,8 @@ begin atomic
             limit p_key_limit
         ) as b
     ) as c
-    group by c.document_id;
+    cross join lateral unnest(c.ids) as u (document_id)
+    group by u.document_id;
 end;
 
 comment on function sherlock.band_candidates(bigint[], integer, bigint) is

@@ -27,6 +27,8 @@ declare
     v_limit integer;
     v_keys bigint[];
     v_name_keys text[];
+    v_cedulas text[];
+    v_correos text[];
     v_has_parties boolean := coalesce(p_query.entities ?& array['demandante', 'demandado'], false);
     v_has_cedula boolean := coalesce(p_query.entities ? 'cedula', false);
     v_has_correo boolean := coalesce(p_query.entities ? 'correo', false);
@@ -78,6 +80,8 @@ begin
 
     select array_agg(n.value ->> 1) into v_name_keys
     from jsonb_array_elements(coalesce(p_query.entities -> 'demandante', '[]')) as n (value);
+    v_cedulas := array(select jsonb_array_elements_text(p_query.entities -> 'cedula'));
+    v_correos := array(select jsonb_array_elements_text(p_query.entities -> 'correo'));
     v_keys := sherlock.band_keys(
         p_query.signature, v_scheme.scheme_id, p_query.collection_id,
         v_scheme.band_count, v_scheme.rows_per_band);
@@ -148,46 +152,51 @@ begin
                 v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, null,
                 v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
     ),
-    -- Which roles a candidate has, and whether its plaintiff could be the query's: only then, or
-    -- where an entity retrieved it, can the entities agree, and only then are they compared.
-    compared as materialized (
-        select p.*, r.is_comparable,
-               case
-                   when v_config.entity_weight > 0 and (p.is_by_entities or r.is_plausible)
-                   then sherlock.compare_entities(
-                       p_query.entities, r.profile, v_config.fuzzy_threshold)
-               end as agreement
+    -- The entity score as sherlock.compare_entities would have it, with less work: ids and addresses
+    -- first; names only if their agreement can still lift the pair to LOW and they look alike.
+    profiled as materialized (
+        select p.*, r.*
         from promising as p
         left join lateral (
-            select e.profile,
+            select e.profile, e.name_keys,
                    v_has_parties and e.profile ? 'demandante' and e.profile ? 'demandado'
                    or v_has_cedula and e.profile ? 'cedula'
                    or v_has_correo and e.profile ? 'correo' as is_comparable,
-                   greatest(
-                       similarity(e.name_keys[1], v_name_keys[1]),
-                       similarity(e.name_keys[1], v_name_keys[2]),
-                       similarity(e.name_keys[2], v_name_keys[1]),
-                       similarity(e.name_keys[2], v_name_keys[2])
-                   ) >= c_name_similarity
-                   or cardinality(e.name_keys) > 2
-                   or cardinality(v_name_keys) > 2 as is_plausible
+                   case when v_has_cedula then e.profile -> 'cedula' ?| v_cedulas end as cedula_agrees,
+                   case when v_has_correo then e.profile -> 'correo' ?| v_correos end as correo_agrees
             from sherlock.entity_profiles as e
             where e.document_id = p.document_id
             offset 0
         ) as r on v_config.entity_weight > 0
     ),
     bounded as materialized (
-        select c.*, e.entity
-        from compared as c
-        cross join lateral (
-            select case
-                when (c.agreement).is_comparable then sherlock.entity_score(
-                    (c.agreement).both_parties, (c.agreement).cedula_agrees,
-                    (c.agreement).correo_agrees, v_config.both_parties_boost,
-                    v_config.cedula_boost, v_config.correo_boost)
-                when (c.agreement).is_comparable is null and c.is_comparable then 0
-            end as entity
-        ) as e
+        select p.*,
+               case when p.is_comparable then sherlock.entity_score(
+                   v_has_parties and case
+                       when not sherlock._can_reach(
+                           v_config.low_threshold, p.sketch_jaccard + c_sketch_margin, p.cosine,
+                           sherlock.entity_score(
+                               true, p.cedula_agrees, p.correo_agrees,
+                               v_config.both_parties_boost, v_config.cedula_boost,
+                               v_config.correo_boost),
+                           v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
+                       then false
+                       when p.name_keys && v_name_keys
+                            or greatest(
+                                similarity(p.name_keys[1], v_name_keys[1]),
+                                similarity(p.name_keys[1], v_name_keys[2]),
+                                similarity(p.name_keys[2], v_name_keys[1]),
+                                similarity(p.name_keys[2], v_name_keys[2])
+                            ) >= c_name_similarity
+                            or cardinality(p.name_keys) > 2
+                            or cardinality(v_name_keys) > 2
+                       then sherlock._parties_agree(
+                           p_query.entities, p.profile, v_config.fuzzy_threshold)
+                   end,
+                   p.cedula_agrees, p.correo_agrees, v_config.both_parties_boost,
+                   v_config.cedula_boost, v_config.correo_boost)
+               end as entity
+        from profiled as p
     ),
     -- All 128 slots are compared only where the estimate leaves it open.
     scored as materialized (
@@ -212,12 +221,10 @@ begin
     classified as materialized (
         select s.*, r.raw_class,
                case
-                   when (s.agreement).shared is not null then s.agreement
-                   when r.raw_class <> 'LOW' and v_config.entity_weight > 0
+                   when r.raw_class <> 'LOW' and s.profile is not null
                    then sherlock.compare_entities(
-                       p_query.entities, sherlock._entity_profile(s.document_id),
-                       v_config.fuzzy_threshold)
-               end as known_agreement
+                       p_query.entities, s.profile, v_config.fuzzy_threshold)
+               end as agreement
         from scored as s
         cross join lateral (
             select sherlock.classify(
@@ -234,7 +241,7 @@ begin
         cross join lateral (
             select sherlock._capped_class(
                 c.raw_class,
-                case when (c.known_agreement).has_conflict then v_config.conflict_cap end
+                case when (c.agreement).has_conflict then v_config.conflict_cap end
             ) as confidence
         ) as k
         where c.document_id <> all (
@@ -247,10 +254,9 @@ begin
         select c.document_id, c.is_by_bands, c.is_by_vector, c.is_by_entities, c.hot_keys,
                c.jaccard, c.cosine, c.entity, c.score, c.raw_class, c.confidence,
                case
-                   when (c.known_agreement).shared is not null then c.known_agreement
-                   when v_config.entity_weight > 0 then sherlock.compare_entities(
-                       p_query.entities, sherlock._entity_profile(c.document_id),
-                       v_config.fuzzy_threshold)
+                   when (c.agreement).shared is not null then c.agreement
+                   when c.profile is not null then sherlock.compare_entities(
+                       p_query.entities, c.profile, v_config.fuzzy_threshold)
                end as agreement
         from chosen as c
     )

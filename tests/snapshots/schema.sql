@@ -97,8 +97,8 @@ CREATE TABLE sherlock.detection_configs (
     low_threshold double precision DEFAULT 0.50 NOT NULL,
     minhash_threshold double precision DEFAULT 0.50 NOT NULL,
     conflict_cap text,
-    minhash_candidate_limit integer DEFAULT 100 NOT NULL,
-    tfidf_candidate_limit integer DEFAULT 64 NOT NULL,
+    minhash_candidate_limit integer DEFAULT 64 NOT NULL,
+    tfidf_candidate_limit integer DEFAULT 48 NOT NULL,
     entity_candidate_limit integer DEFAULT 50 NOT NULL,
     max_results integer DEFAULT 10 NOT NULL,
     use_short_circuit boolean DEFAULT true NOT NULL,
@@ -532,10 +532,12 @@ function sherlock._lock_tfidf_model(p_model_id integer) returns sherlock.tfidf_m
 function sherlock._map_characters(p_text text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._map_rare_characters(p_text text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._matching_characters(p_left text, p_right text, p_needed integer) returns integer language plpgsql immutable parallel safe strict;
+function sherlock._numbers_agree(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._numbers_of_name(p_normalised text) returns text[] language sql immutable parallel safe strict;
 function sherlock._numbers_to_digits(p_name text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._one_edit_apart(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._own_words_resemble(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
+function sherlock._parties_agree(p_left jsonb, p_right jsonb, p_fuzzy_threshold double precision) returns boolean language sql immutable parallel safe strict;
 function sherlock._query_of_document(p_document_id bigint) returns sherlock._query language plpgsql stable;
 function sherlock._query_of_text(p_collection_id integer, p_doc_type text, p_text text, p_entities jsonb) returns sherlock._query language plpgsql stable;
 function sherlock._ratio_reaches(p_left text, p_right text, p_threshold double precision) returns boolean language plpgsql immutable parallel safe strict;

@@ -254,3 +254,22 @@ def test_a_name_agrees_with_itself_unless_it_is_initials(
     is_initials, key = row
     expected = None if key is None else not is_initials
     assert agree(conn, name, name) is expected
+
+
+NUMBERED_WORDS = st.sampled_from(
+    ["juzgado", "22", "22a", "1", "subseccion", "b", "x9", "9x", "a1b", "civil", "01"]
+)
+
+
+@given(*[st.lists(NUMBERED_WORDS, max_size=5).map(" ".join) for _ in range(2)])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_numbers_compared_fast_are_the_same_sets(
+    conn: psycopg.Connection, left: str, right: str
+) -> None:
+    row = conn.execute(
+        "select sherlock._numbers_agree(%(l)s, %(r)s),"
+        " sherlock._numbers_of_name(%(l)s) = sherlock._numbers_of_name(%(r)s)",
+        {"l": left, "r": right},
+    ).fetchone()
+    assert row is not None
+    assert row[0] == row[1]
