@@ -967,7 +967,7 @@ def upgrade() -> None:
             "sketch",
             pgvector.sqlalchemy.BIT(length=2048),
             nullable=False,
-            comment="Low 16 bits of each slot: a first estimate of the Jaccard at 1 microsecond.",
+            comment="16 bits of a hash of each slot: a first estimate of the Jaccard at 1 microsecond.",
         ),
         sa.ForeignKeyConstraint(
             ["document_id"],

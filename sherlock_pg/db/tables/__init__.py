@@ -1,0 +1,20 @@
+"""The tables: columns, constraints, indexes and their comments.
+
+Revisions in `migrations/` are derived from this metadata, and a test compares the two. Rules that
+hold for all of them: `document_id` leads every per-document table; per-document tables join each
+other only on it; no foreign key by candidate; small configuration tables are joined freely.
+"""
+
+from sherlock_pg.db.tables import documents, judgement, levels, watches
+from sherlock_pg.db.tables.columns import MAX_FEATURES, PROJECTION_BITS, SCHEMA, metadata
+
+__all__ = [
+    "MAX_FEATURES",
+    "PROJECTION_BITS",
+    "SCHEMA",
+    "documents",
+    "judgement",
+    "levels",
+    "metadata",
+    "watches",
+]

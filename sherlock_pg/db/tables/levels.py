@@ -1,0 +1,250 @@
+"""What the three levels compare."""
+
+from __future__ import annotations
+
+from pgvector.sqlalchemy import BIT, SPARSEVEC
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    Float,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from sherlock_pg.db.tables.columns import (
+    MAX_FEATURES,
+    PROJECTION_BITS,
+    SCHEMA,
+    document_id_column,
+    integer_column,
+    metadata,
+    text_column,
+    timestamp_column,
+)
+
+shingle_schemes = Table(
+    "shingle_schemes",
+    metadata,
+    Column("scheme_id", Integer, Identity(), primary_key=True, comment="The scheme."),
+    text_column("name", "Short name, unique."),
+    integer_column("normaliser_version", "Version of sherlock.canonical_text.", default=1),
+    text_column("shingle_kind", "word or char."),
+    integer_column("shingle_width", "Tokens (word) or characters (char) in a shingle."),
+    integer_column("slot_count", "Slots of a signature.", default=128),
+    integer_column("band_count", "Bands of the signature; each gives one key.", default=32),
+    integer_column("rows_per_band", "Slots in a band.", default=4),
+    integer_column(
+        "min_shingles",
+        "A text with fewer shingles is short: it matches exactly only, never by sketch.",
+    ),
+    integer_column(
+        "band_key_limit",
+        "Documents read per band key; a key shared by more is hot: capped and reported.",
+        default=200,
+    ),
+    timestamp_column("created_at", "When the scheme was made.", default=True),
+    UniqueConstraint("name"),
+    CheckConstraint("shingle_kind in ('word', 'char')", name="shingle_kind"),
+    CheckConstraint("slot_count = 128", name="slot_count"),
+    CheckConstraint(
+        "band_count > 0 and rows_per_band > 0 and band_count * rows_per_band <= slot_count",
+        name="bands",
+    ),
+    CheckConstraint("min_shingles >= 1 and band_key_limit >= 1", name="limits"),
+    comment="How texts become signatures. Signatures of different schemes never meet.",
+)
+
+
+document_signatures = Table(
+    "document_signatures",
+    metadata,
+    document_id_column(),
+    integer_column("scheme_id", "Scheme of the signature."),
+    integer_column("shingle_count", "Shingles of the text, repeats counted."),
+    Column("signature", ARRAY(Integer), nullable=False, comment="128 slots."),
+    Column(
+        "sketch",
+        BIT(2048),
+        nullable=False,
+        comment="16 bits of a hash of each slot: a first estimate of the Jaccard at 1 microsecond.",
+    ),
+    PrimaryKeyConstraint("document_id", "scheme_id"),
+    comment="Level 1: MinHash signatures (Fast Similarity Sketching).",
+)
+
+
+band_keys = Table(
+    "band_keys",
+    metadata,
+    Column(
+        "key",
+        BigInteger,
+        nullable=False,
+        comment="Hash of scheme, collection, band number and the band's slots.",
+    ),
+    Column("document_id", BigInteger, nullable=False, comment="The document."),
+    PrimaryKeyConstraint("key", "document_id"),
+    comment="Level 1 retrieval: documents that share a key are candidates of each other.",
+)
+
+
+tfidf_models = Table(
+    "tfidf_models",
+    metadata,
+    Column("model_id", Integer, Identity(), primary_key=True, comment="The model version."),
+    Column(
+        "collection_id",
+        Integer,
+        ForeignKey(f"{SCHEMA}.collections.collection_id"),
+        nullable=False,
+        comment="The collection whose documents it was fitted on and is used for.",
+    ),
+    text_column("status", "building, active (one per collection) or retired.", default="building"),
+    integer_column("feature_count", "Features in the vocabulary.", null=True),
+    integer_column("fitted_document_count", "Documents in the sample that it was fitted on."),
+    integer_column("ngram_min", "Shortest n-gram, in tokens."),
+    integer_column("ngram_max", "Longest n-gram, in tokens."),
+    timestamp_column("created_at", "When it was fitted.", default=True),
+    timestamp_column("activated_at", "When it became the active one."),
+    CheckConstraint("status in ('building', 'active', 'retired')", name="status"),
+    Index(
+        "tfidf_models_active_idx",
+        "collection_id",
+        unique=True,
+        postgresql_where=text("status = 'active'"),
+    ),
+    comment="Level 2: versions of the TF-IDF vocabulary.",
+)
+
+
+tfidf_features = Table(
+    "tfidf_features",
+    metadata,
+    integer_column("model_id", "The model version."),
+    Column("term", Text(collation="C"), nullable=False, comment="Token, or two and a space."),
+    integer_column("feature_index", "Index in the vector, from 1."),
+    Column("idf", Double, nullable=False, comment="Inverse document frequency."),
+    PrimaryKeyConstraint("model_id", "term"),
+    CheckConstraint(f"feature_index between 1 and {MAX_FEATURES}", name="feature_index"),
+    comment="Level 2: the vocabulary of each model.",
+)
+
+
+tfidf_projection = Table(
+    "tfidf_projection",
+    metadata,
+    integer_column("dimension", f"Bit of the projection, 1 to {PROJECTION_BITS}."),
+    Column("directions", SPARSEVEC(MAX_FEATURES), nullable=False, comment="Sparse row of +1/-1."),
+    PrimaryKeyConstraint("dimension"),
+    CheckConstraint(f"dimension between 1 and {PROJECTION_BITS}", name="dimension"),
+    comment="Level 2 retrieval: the fixed random projection, the same for every model.",
+)
+
+
+document_vectors = Table(
+    "document_vectors",
+    metadata,
+    Column("document_id", BigInteger, nullable=False, comment="The document."),
+    integer_column("model_id", "Model that made the vector."),
+    Column("vector", SPARSEVEC(MAX_FEATURES), nullable=False, comment="TF-IDF, length 1."),
+    Column(
+        "sign_bits",
+        BIT(PROJECTION_BITS),
+        comment="Signs of the projection; null where the text has no known term.",
+    ),
+    PrimaryKeyConstraint("document_id", "model_id"),
+    postgresql_partition_by="list (model_id)",
+    comment="Level 2: TF-IDF vectors, one partition per model.",
+)
+
+
+entities = Table(
+    "entities",
+    metadata,
+    document_id_column(),
+    text_column("role", "demandante, demandado, cedula, correo, radicado or referencia."),
+    integer_column("ordinal", "Number within the role, from 1."),
+    integer_column("collection_id", "The document's collection."),
+    text_column("value", "As it stands in the text, cleaned."),
+    text_column("normalised", "Comparable form: accent-free lower case, digits only, and so on."),
+    text_column("name_key", "Sorted tokens of a name; null for other roles.", null=True),
+    text_column("owner_role", "Whose id or address it is; null if unknown.", null=True),
+    text_column("id_type", "CC, CE, TI, RC, PA, PPT or NIT; null for other roles.", null=True),
+    Column(
+        "is_comparable",
+        Boolean,
+        nullable=False,
+        server_default=text("true"),
+        comment="False for initials and for courts' and institutions' addresses.",
+    ),
+    text_column("source", "Rule or model that found it.", default="supplied"),
+    Column("score", Float, nullable=False, server_default=text("1"), comment="Trust, 0 to 1."),
+    integer_column("start_offset", "First character in the content, from 0.", null=True),
+    integer_column("end_offset", "Character after the last.", null=True),
+    PrimaryKeyConstraint("document_id", "role", "ordinal"),
+    CheckConstraint(
+        "role in ('demandante', 'demandado', 'cedula', 'correo', 'radicado', 'referencia')",
+        name="role",
+    ),
+    CheckConstraint("score >= 0 and score <= 1", name="score"),
+    Index("entities_normalised_idx", "collection_id", "role", "normalised", "document_id"),
+    Index(
+        "entities_name_key_idx",
+        "collection_id",
+        "role",
+        "name_key",
+        "document_id",
+        postgresql_where=text("name_key is not null"),
+    ),
+    comment="Level 3: parties and identifiers.",
+)
+
+
+entity_profiles = Table(
+    "entity_profiles",
+    metadata,
+    document_id_column(),
+    Column(
+        "profile",
+        JSONB,
+        nullable=False,
+        comment="What is compared, by role: normalised values; names with their sorted tokens.",
+    ),
+    Column(
+        "name_keys",
+        ARRAY(Text),
+        nullable=False,
+        comment="Sorted tokens of the plaintiffs' names.",
+    ),
+    PrimaryKeyConstraint("document_id"),
+    comment="Level 3: a document's entities in one row, as the search compares them; kept by "
+    "triggers on entities.",
+)
+
+
+party_names = Table(
+    "party_names",
+    metadata,
+    integer_column("collection_id", "The collection."),
+    text_column("role", "demandante or demandado."),
+    text_column("normalised", "Distinct normalised name."),
+    PrimaryKeyConstraint("collection_id", "role", "normalised"),
+    Index(
+        "party_names_normalised_trgm_idx",
+        "normalised",
+        postgresql_using="gin",
+        postgresql_ops={"normalised": "gin_trgm_ops"},
+    ),
+    comment="Level 3 retrieval: the distinct names, for similarity search by trigrams.",
+)
