@@ -123,7 +123,7 @@ create or replace function sherlock.jaccard(
     p_left text,
     p_right text,
     p_kind text default 'word',
-    p_width integer default 3
+    p_width integer default 2
 )
 returns double precision
 language sql immutable parallel safe
@@ -133,5 +133,68 @@ return sherlock.jaccard(
 );
 
 comment on function sherlock.jaccard(text, text, text, integer) is
-'Exact Jaccard similarity of two texts by their word or character shingles of the given width; '
-'null if both are without a letter or digit.';
+'Exact Jaccard similarity of two texts by their word or character shingles of the given width, '
+'unless said otherwise those of the default scheme word-2; null if both are without a letter or '
+'digit. Error: SH010 no such shingles.';
+
+create or replace function sherlock.jaccard_of_documents(
+    p_left bigint,
+    p_right bigint,
+    p_scheme text default null
+)
+returns double precision
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_asked_id integer;
+    v_scheme_id integer;
+    v_right_schemes integer[];
+    v_left integer[];
+    v_right integer[];
+    v_left_state text;
+    v_right_state text;
+begin
+    if p_scheme is not null then
+        v_asked_id := (sherlock._scheme(p_scheme)).scheme_id;
+    end if;
+    v_right_schemes := array(
+        select s.scheme_id from sherlock.document_signatures as s where s.document_id = p_right);
+    select s.scheme_id, s.signature into v_scheme_id, v_left
+    from sherlock.document_signatures as s
+    where s.document_id = p_left
+      and s.scheme_id = any(v_right_schemes)
+      and (v_asked_id is null or s.scheme_id = v_asked_id)
+    order by s.scheme_id desc
+    limit 1;
+    if found then
+        select s.signature into v_right
+        from sherlock.document_signatures as s
+        where s.document_id = p_right and s.scheme_id = v_scheme_id;
+        return sherlock.jaccard_estimate(v_left, v_right);
+    end if;
+
+    v_left_state := (sherlock._query_of_document(p_left)).text_state;
+    v_right_state := (sherlock._query_of_document(p_right)).text_state;
+    if v_left_state <> 'indexed' or v_right_state <> 'indexed' then
+        return null;
+    end if;
+    raise exception using
+        errcode = 'SH017',
+        message = format(
+            'documents %s and %s are not both signed with %s', p_left, p_right,
+            coalesce('scheme ' || quote_literal(p_scheme), 'one scheme')),
+        detail = format(
+            'document %s: %s; document %s: %s', p_left, sherlock._schemes_of_document(p_left),
+            p_right, sherlock._schemes_of_document(p_right)),
+        hint = 'signatures of different schemes say nothing about each other; '
+               'call sherlock.use_scheme(collection, scheme) signs a collection again';
+end
+$$;
+
+comment on function sherlock.jaccard_of_documents(bigint, bigint, text) is
+'Estimate of the Jaccard similarity of two stored documents, of one collection or of two, from '
+'signatures of the scheme asked for, or of the newest that both are signed with; null if one of '
+'them is too short or too badly read to be signed. Errors: SH001, SH004, SH008 no such document or '
+'not read yet, SH015 no such scheme, SH017 they are signed with different schemes, or one is not '
+'signed with the scheme asked for.';

@@ -263,7 +263,7 @@ def test_exact_jaccard(conn: psycopg.Connection, left: list[int], right: list[in
 
 
 def test_exact_jaccard_of_texts(conn: psycopg.Connection) -> None:
-    assert scalar(conn, "select sherlock.jaccard('A b c d', 'a B c e')") == pytest.approx(1 / 3)
+    assert scalar(conn, "select sherlock.jaccard('A b c d', 'a B c e')") == 0.5
     assert scalar(conn, "select sherlock.jaccard('a b c d', 'd c b a', 'word', 1)") == 1
     assert scalar(conn, "select sherlock.jaccard('abcd', 'abce', 'char', 3)") == pytest.approx(
         1 / 3

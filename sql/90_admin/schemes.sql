@@ -1,0 +1,240 @@
+-- Schemes: how texts become signatures, several side by side, and moving a collection from one to
+-- another.
+
+create or replace function sherlock._scheme(p_name text)
+returns sherlock.shingle_schemes
+language plpgsql stable parallel safe
+set search_path from current
+as $$
+declare
+    v_scheme sherlock.shingle_schemes;
+begin
+    select s.* into v_scheme from sherlock.shingle_schemes as s where s.name = p_name;
+    if not found then
+        raise exception using
+            errcode = 'SH015',
+            message = format('there is no scheme %s', coalesce(quote_literal(p_name), 'null')),
+            hint = 'schemes are listed by: select name from sherlock.shingle_schemes';
+    end if;
+    return v_scheme;
+end;
+$$;
+
+create or replace function sherlock._check_bands(p_band_count integer, p_rows_per_band integer)
+returns void
+language plpgsql immutable parallel safe
+as $$
+begin
+    if (p_band_count >= 1 and p_rows_per_band >= 1
+        and p_band_count::bigint * p_rows_per_band <= 128) is not true then
+        raise exception using
+            errcode = 'SH011',
+            message = format(
+                'no such bands: %s of %s rows each',
+                coalesce(p_band_count::text, 'null'), coalesce(p_rows_per_band::text, 'null')),
+            hint = 'the product of the two must be 1 to 128, the number of slots';
+    end if;
+end;
+$$;
+
+create or replace function sherlock.create_scheme(
+    p_name text,
+    p_shingle_kind text default 'word',
+    p_shingle_width integer default 2,
+    p_band_count integer default 32,
+    p_rows_per_band integer default 4,
+    p_min_shingles integer default 20,
+    p_band_key_limit integer default 200
+)
+returns integer
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_scheme_id integer;
+begin
+    if coalesce(btrim(p_name), '') = '' then
+        raise exception using
+            errcode = 'SH014',
+            message = 'a scheme needs a name',
+            hint = 'say what it does, as in: select sherlock.create_scheme(''char-9'', ''char'', 9)';
+    end if;
+    -- Whoever makes shingles says which there are: SH010.
+    perform sherlock.shingles('', p_shingle_kind, p_shingle_width);
+    perform sherlock._check_bands(p_band_count, p_rows_per_band);
+    if (p_min_shingles >= 1 and p_band_key_limit >= 1) is not true then
+        raise exception using
+            errcode = 'SH016',
+            message = format(
+                'a scheme cannot have min_shingles %s and band_key_limit %s',
+                coalesce(p_min_shingles::text, 'null'), coalesce(p_band_key_limit::text, 'null')),
+            hint = 'both must be 1 or more; 20 and 200 suit texts of a page and more';
+    end if;
+    insert into sherlock.shingle_schemes (
+        name, shingle_kind, shingle_width, band_count, rows_per_band, min_shingles,
+        band_key_limit)
+    values (
+        p_name, p_shingle_kind, p_shingle_width, p_band_count, p_rows_per_band, p_min_shingles,
+        p_band_key_limit)
+    on conflict (name) do nothing
+    returning scheme_id into v_scheme_id;
+    if v_scheme_id is null then
+        raise exception using
+            errcode = 'SH014',
+            message = format('there is a scheme %s already', quote_literal(p_name)),
+            hint = 'a scheme never changes, because stored signatures rely on it: choose another '
+                   'name';
+    end if;
+    return v_scheme_id;
+end;
+$$;
+
+comment on function sherlock.create_scheme(
+    text, text, integer, integer, integer, integer, integer
+) is
+'Makes a scheme and returns its id: shingles of p_shingle_width words (1 to 9) or characters (3 to '
+'16), p_band_count bands of p_rows_per_band slots (128 at most; see sherlock.plan). Texts with '
+'fewer than p_min_shingles match exactly only; of a band key p_band_key_limit documents are read. '
+'Then: sherlock.create_collection(name, p_scheme => ...) or call sherlock.use_scheme(collection, '
+'...). Errors: SH010 no such shingles, SH011 no such bands, SH014 no name or one that is taken, '
+'SH016 limits below 1.';
+
+create or replace function sherlock._schemes_of_document(p_document_id bigint)
+returns text
+language plpgsql stable
+set search_path from current
+as $$
+begin
+    return (
+        select coalesce(string_agg(c.name, ', ' order by c.name), 'no scheme')
+        from sherlock.document_signatures as s
+        join sherlock.shingle_schemes as c using (scheme_id)
+        where s.document_id = p_document_id
+    );
+end;
+$$;
+
+-- The lock on documents lets writers that still saw the old scheme finish first, so that none of
+-- their documents is signed with it after all others were signed again.
+create or replace function sherlock._set_scheme(p_collection_id integer, p_scheme_id integer)
+returns void
+language plpgsql volatile
+set search_path from current
+set lock_timeout = '10s'
+as $$
+begin
+    update sherlock.collections as c
+    set scheme_id = p_scheme_id
+    where c.collection_id = p_collection_id and c.scheme_id <> p_scheme_id;
+    if found then
+        lock table sherlock.documents in share mode;
+    end if;
+end;
+$$;
+
+-- The collection's row is locked first, so that two callers do not sign the same documents; then
+-- the documents, in the order of their ids, so that readers who finish one of them wait.
+create or replace function sherlock._sign_again(
+    p_collection_id integer,
+    p_scheme_id integer,
+    p_after bigint,
+    p_limit integer
+)
+returns bigint[]
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_scheme sherlock.shingle_schemes;
+    v_document_ids bigint[];
+begin
+    select s.* into strict v_scheme
+    from sherlock.collections as c
+    join sherlock.shingle_schemes as s using (scheme_id)
+    where c.collection_id = p_collection_id
+    for no key update of c;
+    if v_scheme.scheme_id <> p_scheme_id then
+        raise exception using
+            errcode = 'SH019',
+            message = format(
+                'the collection was moved to scheme %s meanwhile', quote_literal(v_scheme.name)),
+            hint = 'nothing is lost: call sherlock.use_scheme() again with the one that is wanted';
+    end if;
+    v_document_ids := array(
+        select d.document_id
+        from sherlock.documents as d
+        where d.collection_id = p_collection_id
+          and d.document_id > p_after
+          and d.content is not null
+          and case d.text_state
+              when 'indexed' then not exists (
+                  select from sherlock.document_signatures as s
+                  where s.document_id = d.document_id and s.scheme_id = p_scheme_id)
+              when 'short' then 'short' <> sherlock._text_state(
+                  cardinality(sherlock.shingles(
+                      sherlock.canonical_text(d.content),
+                      v_scheme.shingle_kind, v_scheme.shingle_width)),
+                  v_scheme.min_shingles, d.flags)
+              else false
+          end
+        order by d.document_id
+        limit p_limit
+        for no key update of d
+    );
+    perform sherlock.index_documents(v_document_ids);
+    return v_document_ids;
+end;
+$$;
+
+-- No search_path of its own, because a procedure with one cannot commit: all names are qualified.
+create or replace procedure sherlock.use_scheme(p_collection text, p_scheme text)
+language plpgsql
+as $$
+declare
+    c_batch constant integer := 500;
+    v_collection_id integer := sherlock.collection_id(p_collection);
+    v_scheme_id integer := (sherlock._scheme(p_scheme)).scheme_id;
+    v_document_ids bigint[];
+    v_after bigint := 0;
+    v_signed_count bigint := 0;
+    v_elsewhere_count bigint;
+begin
+    perform sherlock._set_scheme(v_collection_id, v_scheme_id);
+    commit;
+    loop
+        v_document_ids := sherlock._sign_again(v_collection_id, v_scheme_id, v_after, c_batch);
+        commit;
+        exit when cardinality(v_document_ids) = 0;
+        v_after := v_document_ids[cardinality(v_document_ids)];
+        v_signed_count := v_signed_count + cardinality(v_document_ids);
+    end loop;
+    raise notice using
+        message = format('%s documents signed with scheme %s', v_signed_count, p_scheme);
+    select count(*) into v_elsewhere_count
+    from sherlock.documents as d
+    where d.collection_id = v_collection_id
+      and d.text_state = 'indexed'
+      and d.content is null
+      and not exists (
+          select from sherlock.document_signatures as s
+          where s.document_id = d.document_id and s.scheme_id = v_scheme_id
+      );
+    if v_elsewhere_count > 0 then
+        raise warning using
+            message = format('%s documents whose text is not stored here have no signature of '
+                             'scheme %s', v_elsewhere_count, p_scheme),
+            hint = 'give their text again; until then they are found by the other levels only';
+    end if;
+end;
+$$;
+
+comment on procedure sherlock.use_scheme(text, text) is
+'Moves a collection to another scheme: from the first moment its searches use the new one, then its '
+'documents are signed with it, in the order of their ids, 500 to a transaction; call it outside of '
+'a transaction block. Searches stay right all the while: a document that is not signed again yet '
+'is not compared at level 1 (Jaccard null) and is still found by its exact text, the other levels '
+'and its entities. If it is interrupted, call it again: it goes on where it ended. Band keys of '
+'the old scheme go with the signatures they belong to. Vectors of retired TF-IDF models go too; '
+'sherlock.vectorize_missing makes them anew. Writers wait while it begins, and it waits for theirs, '
+'ten seconds at most. Errors: SH002 no such collection, SH015 no such scheme, SH019 somebody else '
+'moved the collection meanwhile.';
