@@ -43,7 +43,10 @@ begin
         v_agreement := sherlock.compare_entities(
             sherlock._entity_profile(p_left), sherlock._entity_profile(p_right),
             v_config.fuzzy_threshold);
-        if v_agreement.is_comparable then
+        -- Short, empty and excluded texts match exactly only, whoever wrote them.
+        if v_agreement.is_comparable
+           and v_left.text_state = 'indexed' and v_right.text_state = 'indexed'
+        then
             v_entity := sherlock.entity_score(
                 v_agreement.both_parties, v_agreement.cedula_agrees, v_agreement.correo_agrees,
                 v_config.both_parties_boost, v_config.cedula_boost, v_config.correo_boost);
@@ -64,7 +67,8 @@ begin
            null::double precision, case when v_is_same_text then 'EXACT' end,
            jsonb_build_object('same_file', v_is_same_file, 'same_canonical_text', v_is_same_text)
     union all
-    select 'minhash', v_jaccard, v_config.minhash_weight / v_total,
+    select 'minhash', v_jaccard,
+           case when v_jaccard is not null then v_config.minhash_weight / v_total end,
            v_jaccard * v_config.minhash_weight / v_total, null,
            jsonb_build_object(
                'shared_bands', (
@@ -80,7 +84,8 @@ begin
                'is_hit', v_jaccard >= v_config.minhash_threshold,
                'text_states', jsonb_build_array(v_left.text_state, v_right.text_state))
     union all
-    select 'tfidf', v_cosine, v_config.tfidf_weight / v_total,
+    select 'tfidf', v_cosine,
+           case when v_cosine is not null then v_config.tfidf_weight / v_total end,
            v_cosine * v_config.tfidf_weight / v_total, null,
            jsonb_build_object(
                'model_id', sherlock.active_tfidf_model(v_left.collection_id),
@@ -88,7 +93,8 @@ begin
                    sherlock.active_tfidf_model(v_left.collection_id),
                    v_left.vector, v_right.vector, 10))
     union all
-    select 'entity', v_entity, v_config.entity_weight / v_total,
+    select 'entity', v_entity,
+           case when v_entity is not null then v_config.entity_weight / v_total end,
            v_entity * v_config.entity_weight / v_total, null,
            jsonb_build_object(
                'both_parties', v_agreement.both_parties,
@@ -120,7 +126,7 @@ $$;
 
 comment on function sherlock.compare(bigint, bigint) is
 'Two stored documents, one row per level: score (0 to 1, null if the level is absent), weight '
-'after absent levels are left out, their product, and the evidence; row final holds the ensemble '
+'after absent levels are left out (null if it is one of them), their product, and the evidence; row final holds the ensemble '
 'score and the class. Thresholds are those of p_left''s type. Errors: SH001, SH004, SH008, SH009.';
 
 create or replace function sherlock._top_shared_terms(
