@@ -138,9 +138,10 @@ create or replace function sherlock._sign_again(
     p_collection_id integer,
     p_scheme_id integer,
     p_after bigint,
-    p_limit integer
+    p_limit integer,
+    out last_document_id bigint,
+    out signed_count integer
 )
-returns bigint[]
 language plpgsql volatile
 set search_path from current
 as $$
@@ -165,14 +166,14 @@ begin
         from sherlock.documents as d
         where d.collection_id = p_collection_id
           and d.document_id > p_after
-          and d.content is not null
           and case d.text_state
               when 'indexed' then not exists (
                   select from sherlock.document_signatures as s
                   where s.document_id = d.document_id and s.scheme_id = p_scheme_id)
-              when 'short' then 'short' <> sherlock._text_state(
+              -- What was too short for one scheme can be long enough for another.
+              when 'short' then 'indexed' = sherlock._text_state(
                   cardinality(sherlock.shingles(
-                      sherlock.canonical_text(d.content),
+                      sherlock.canonical_text(sherlock.document_text(d.document_id)),
                       v_scheme.shingle_kind, v_scheme.shingle_width)),
                   v_scheme.min_shingles, d.flags)
               else false
@@ -181,8 +182,8 @@ begin
         limit p_limit
         for no key update of d
     );
-    perform sherlock.index_documents(v_document_ids);
-    return v_document_ids;
+    last_document_id := v_document_ids[cardinality(v_document_ids)];
+    signed_count := sherlock.index_documents(v_document_ids);
 end;
 $$;
 
@@ -194,35 +195,34 @@ declare
     c_batch constant integer := 500;
     v_collection_id integer := sherlock.collection_id(p_collection);
     v_scheme_id integer := (sherlock._scheme(p_scheme)).scheme_id;
-    v_document_ids bigint[];
     v_after bigint := 0;
+    v_batch_count integer;
     v_signed_count bigint := 0;
-    v_elsewhere_count bigint;
+    v_unsigned_count bigint;
 begin
     perform sherlock._set_scheme(v_collection_id, v_scheme_id);
     commit;
     loop
-        v_document_ids := sherlock._sign_again(v_collection_id, v_scheme_id, v_after, c_batch);
+        select b.last_document_id, b.signed_count into v_after, v_batch_count
+        from sherlock._sign_again(v_collection_id, v_scheme_id, v_after, c_batch) as b;
         commit;
-        exit when cardinality(v_document_ids) = 0;
-        v_after := v_document_ids[cardinality(v_document_ids)];
-        v_signed_count := v_signed_count + cardinality(v_document_ids);
+        exit when v_after is null;
+        v_signed_count := v_signed_count + v_batch_count;
     end loop;
     raise notice using
         message = format('%s documents signed with scheme %s', v_signed_count, p_scheme);
-    select count(*) into v_elsewhere_count
+    select count(*) into v_unsigned_count
     from sherlock.documents as d
     where d.collection_id = v_collection_id
       and d.text_state = 'indexed'
-      and d.content is null
       and not exists (
           select from sherlock.document_signatures as s
           where s.document_id = d.document_id and s.scheme_id = v_scheme_id
       );
-    if v_elsewhere_count > 0 then
+    if v_unsigned_count > 0 then
         raise warning using
-            message = format('%s documents whose text is not stored here have no signature of '
-                             'scheme %s', v_elsewhere_count, p_scheme),
+            message = format('%s documents have no signature of scheme %s, because their text is '
+                             'gone', v_unsigned_count, p_scheme),
             hint = 'give their text again; until then they are found by the other levels only';
     end if;
 end;
@@ -232,9 +232,9 @@ comment on procedure sherlock.use_scheme(text, text) is
 'Moves a collection to another scheme: from the first moment its searches use the new one, then its '
 'documents are signed with it, in the order of their ids, 500 to a transaction; call it outside of '
 'a transaction block. Searches stay right all the while: a document that is not signed again yet '
-'is not compared at level 1 (Jaccard null) and is still found by its exact text, the other levels '
-'and its entities. If it is interrupted, call it again: it goes on where it ended. Band keys of '
-'the old scheme go with the signatures they belong to. Vectors of retired TF-IDF models go too; '
-'sherlock.vectorize_missing makes them anew. Writers wait while it begins, and it waits for theirs, '
-'ten seconds at most. Errors: SH002 no such collection, SH015 no such scheme, SH019 somebody else '
-'moved the collection meanwhile.';
+'is not compared at level 1 (Jaccard null) and is still found by its exact text, its vector and '
+'its entities. If it is interrupted, call it again: it goes on where it ended. Band keys of the old '
+'scheme go with the signatures they belong to. Verdicts stay as they are. Vectors of retired TF-IDF '
+'models go too; sherlock.vectorize_missing makes them anew. Writers wait while it begins, and it '
+'waits for theirs, ten seconds at most. Errors: SH002 no such collection, SH015 no such scheme, '
+'SH019 somebody else moved the collection meanwhile.';
