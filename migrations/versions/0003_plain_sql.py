@@ -1,6 +1,6 @@
 """Texts inserted by plain SQL: watched tables, the locks of judgements, what no longer holds.
 
-Adds a column and a default to documents under a short exclusive lock; rewrites nothing.
+Adds a column and defaults to documents under a short exclusive lock; rewrites nothing.
 
 Revision ID: 0003
 Revises: 0002
@@ -381,6 +381,16 @@ def upgrade() -> None:
             nullable=True,
             comment="Entities that came with an inserted text, as sherlock.store_entities takes them; null: they are looked for in the text.",
         ),
+        schema="sherlock",
+    )
+    op.alter_column(
+        "documents",
+        "collection_id",
+        existing_type=sa.INTEGER(),
+        server_default=sa.text("1"),
+        comment="The collection it belongs to; 1 is the one named default.",
+        existing_comment="The collection it belongs to.",
+        existing_nullable=False,
         schema="sherlock",
     )
     op.alter_column(

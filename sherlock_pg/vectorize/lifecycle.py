@@ -146,9 +146,10 @@ def _vectorize_all(
 
 def _sample(conn: psycopg.Connection, collection_id: int) -> list[str]:
     rows = conn.execute(
-        "select content from sherlock.documents"
+        "select content from sherlock.document_texts(array("
+        " select document_id from sherlock.documents"
         " where collection_id = %s and text_state = 'indexed'"
-        " order by hashint8extended(document_id, 1), document_id limit %s",
+        " order by hashint8extended(document_id, 1), document_id limit %s))",
         [collection_id, SAMPLE_LIMIT],
     ).fetchall()
     return [row[0] for row in rows]

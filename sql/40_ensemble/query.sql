@@ -80,7 +80,8 @@ begin
     v_query.doc_type := p_doc_type;
     v_query.entities := sherlock._entity_profile(coalesce(p_entities, '[]'));
     v_query.text_state := sherlock._text_state(
-        cardinality(v_shingles), v_scheme.min_shingles, '{}'::text[]);
+        sherlock._distinct_shingles(v_shingles, v_scheme.min_shingles), v_scheme.min_shingles,
+        '{}'::text[]);
     if v_canonical <> '' then
         v_query.canonical_sha256 := sha256(convert_to(v_canonical, 'UTF8'));
     end if;
@@ -114,3 +115,21 @@ return case
     when p_shingle_count < p_min_shingles then 'short'
     else 'indexed'
 end;
+
+create or replace function sherlock._distinct_shingles(p_shingles bigint[], p_enough integer)
+returns integer
+language plpgsql immutable parallel safe
+as $$
+-- How many different shingles a text has, or p_enough if it has that many or more: a word repeated
+-- a thousand times says no more than one. Most texts have enough at their beginning.
+declare
+    v_count integer;
+begin
+    select count(distinct s.shingle) into v_count
+    from unnest(p_shingles[:5 * p_enough]) as s (shingle);
+    if v_count < p_enough and cardinality(p_shingles) > 5 * p_enough then
+        select count(distinct s.shingle) into v_count from unnest(p_shingles) as s (shingle);
+    end if;
+    return least(v_count, p_enough);
+end;
+$$;

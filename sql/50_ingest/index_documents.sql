@@ -1,6 +1,6 @@
 -- Features of documents: canonical text, signature, band keys, TF-IDF vector. Set-based, for one
 -- document or for thousands; what was there before is replaced.
-create or replace function sherlock.index_documents(p_document_ids bigint[])
+create or replace function sherlock._index_texts(p_document_ids bigint[], p_texts text[])
 returns integer
 language plpgsql volatile
 set search_path from current
@@ -8,20 +8,33 @@ as $$
 declare
     v_count integer;
     v_model record;
+    v_document_ids bigint[];
+    v_canonical_texts text[];
 begin
     perform sherlock._forget_features(p_document_ids);
 
+    -- In the order of the ids: sessions with overlapping documents then wait in one direction.
+    select array_agg(t.document_id order by t.document_id),
+           array_agg(t.canonical order by t.document_id)
+    into v_document_ids, v_canonical_texts
+    from (
+        select i.document_id, sherlock.canonical_text(coalesce(i.content, '')) as canonical
+        from unnest(p_document_ids, p_texts) as i (document_id, content)
+        offset 0
+    ) as t;
+
     with texts as materialized (
-        select d.document_id, d.collection_id, d.flags, c.scheme_id,
-               sherlock.canonical_text(d.content) as canonical
-        from sherlock.documents as d
+        select d.document_id, d.collection_id, d.flags, c.scheme_id, t.canonical
+        from unnest(v_document_ids, v_canonical_texts) as t (document_id, canonical)
+        join sherlock.documents as d using (document_id)
         join sherlock.collections as c using (collection_id)
-        where d.document_id = any(p_document_ids) and d.content is not null
     ),
     shingled as materialized (
         select t.document_id, t.collection_id, t.canonical, s.scheme_id, s.band_count,
                s.rows_per_band, h.shingles, cardinality(h.shingles) as shingle_count,
-               sherlock._text_state(cardinality(h.shingles), s.min_shingles, t.flags) as text_state
+               sherlock._text_state(
+                   sherlock._distinct_shingles(h.shingles, s.min_shingles), s.min_shingles,
+                   t.flags) as text_state
         from texts as t
         join sherlock.shingle_schemes as s using (scheme_id)
         cross join lateral (
@@ -61,22 +74,42 @@ begin
     get diagnostics v_count = row_count;
 
     for v_model in
-        select m.model_id, array_agg(d.document_id) as document_ids
-        from sherlock.documents as d
+        select m.model_id, array_agg(d.document_id) as document_ids,
+               array_agg(t.canonical) as canonical_texts
+        from unnest(v_document_ids, v_canonical_texts) as t (document_id, canonical)
+        join sherlock.documents as d using (document_id)
         join sherlock.tfidf_models as m
             on m.collection_id = d.collection_id and m.status in ('active', 'building')
-        where d.document_id = any(p_document_ids) and d.text_state = 'indexed'
+        where d.text_state = 'indexed'
         group by m.model_id
     loop
-        perform sherlock.vectorize_documents(v_model.model_id, v_model.document_ids);
+        perform sherlock._vectorize_texts(
+            v_model.model_id, v_model.document_ids, v_model.canonical_texts);
     end loop;
     return v_count;
 end;
 $$;
 
+create or replace function sherlock.index_documents(p_document_ids bigint[])
+returns integer
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document_ids bigint[];
+    v_texts text[];
+begin
+    select array_agg(t.document_id order by t.document_id), array_agg(t.content order by t.document_id)
+    into v_document_ids, v_texts
+    from sherlock.document_texts(p_document_ids) as t;
+    return sherlock._index_texts(v_document_ids, v_texts);
+end;
+$$;
+
 comment on function sherlock.index_documents(bigint[]) is
-'Computes the features of documents from their content: canonical hash, signature, band keys and '
-'the vector of each model in use. Replaces what was there; returns how many were indexed.';
+'Computes the features of documents from their texts: canonical hash, signature, band keys and '
+'the vector of each model in use. Replaces what was there; returns how many were indexed. '
+'Documents without a text are left as they are.';
 
 create or replace function sherlock._forget_features(p_document_ids bigint[])
 returns void

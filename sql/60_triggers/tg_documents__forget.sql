@@ -8,6 +8,7 @@ security definer
 set search_path from current
 as $$
 begin
+    perform sherlock._close_verdict(old.document_id, 'deleted');
     perform sherlock._forget_features(array[old.document_id]);
     delete from sherlock.file_hashes as h
     where h.sha256 = old.sha256
@@ -19,7 +20,7 @@ end;
 $$;
 
 comment on function sherlock.tg_documents__forget() is
-'Before a document is deleted: its band keys, vectors and file hash go too.';
+'Before a document is deleted: its verdict is closed; its band keys, vectors and file hash go too.';
 
 create or replace trigger _100_forget
 before delete on sherlock.documents

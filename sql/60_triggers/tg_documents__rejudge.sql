@@ -1,5 +1,5 @@
--- A deleted document is no match any more: the documents that were judged against it get a new
--- verdict. Those that went in the same statement, as when a collection is dropped, are not judged.
+-- A deleted document is no match any more: its matches are closed and the documents that were judged
+-- against it get a new verdict, but for those that went in the same statement.
 create or replace function sherlock.tg_documents__rejudge()
 returns trigger
 language plpgsql
@@ -7,44 +7,21 @@ security definer
 set search_path from current
 as $$
 declare
-    -- A search takes milliseconds and the deleting transaction waits for all of them. What is
-    -- beyond counts as not judged: loading the files again judges it.
-    c_max_rejudged constant integer := 100;
     v_document_ids bigint[];
-    v_document_id bigint;
+    v_names text[];
 begin
-    with stale as (
-        delete from sherlock.matches as m
-        using deleted_documents as o
-        where m.matched_document_id = o.document_id
-        returning m.document_id
-    )
-    select coalesce(array_agg(distinct s.document_id order by s.document_id), '{}')
-    into v_document_ids
-    from stale as s
-    join sherlock.documents as d using (document_id)
-    join sherlock.detections as v using (document_id);
-
-    delete from sherlock.detections as v
-    using sherlock.documents as d
-    where v.document_id = any(v_document_ids)
-      and d.document_id = v.document_id
-      and (d.text_state is null or v.document_id = any(v_document_ids[c_max_rejudged + 1:]));
-    for v_document_id in
-        select d.document_id
-        from sherlock.documents as d
-        where d.document_id = any(v_document_ids[:c_max_rejudged])
-          and d.text_state is not null
-        order by d.document_id
-    loop
-        perform sherlock._store_detection(v_document_id);
-    end loop;
+    select array_agg(o.document_id), array_agg(o.name) into v_document_ids, v_names
+    from deleted_documents as o;
+    if v_document_ids is not null then
+        perform sherlock._rejudge(
+            sherlock._close_matches_with(v_document_ids, v_names, 'deleted'), 'deleted');
+    end if;
     return null;
 end;
 $$;
 
 comment on function sherlock.tg_documents__rejudge() is
-'After documents are deleted: matches with them go, and what was judged against them is judged '
+'After documents are deleted: matches with them are closed, and what was judged against them is judged '
 'again: the first 100 documents at once, the others lose their verdict until they are loaded again.';
 
 create or replace trigger _500_rejudge

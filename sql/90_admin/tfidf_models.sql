@@ -175,43 +175,29 @@ comment on function sherlock.build_tfidf_index(integer) is
 
 -- In the order of the ids: two sessions with overlapping documents then wait for each other in
 -- one direction only. Offset 0 keeps each vector from being computed twice.
-create or replace function sherlock.vectorize_documents(
+create or replace function sherlock._vectorize_texts(
     p_model_id integer,
-    p_document_ids bigint[]
+    p_document_ids bigint[],
+    p_canonical_texts text[]
 )
 returns integer
 language plpgsql volatile
 set search_path from current
 as $$
 declare
-    v_collection_id integer;
     v_count integer;
 begin
-    select m.collection_id into v_collection_id
-    from sherlock.tfidf_models as m
-    where m.model_id = p_model_id;
-    if not found then
-        raise exception using
-            errcode = 'SH030',
-            message = format('there is no TF-IDF model %s', p_model_id),
-            hint = 'see: select model_id, status from sherlock.tfidf_models';
-    end if;
     insert into sherlock.document_vectors (document_id, model_id, vector, sign_bits)
     select t.document_id, p_model_id, t.vector, sherlock.sign_projection(t.vector)
     from (
-        select d.document_id,
-               sherlock.tfidf_vector(p_model_id, sherlock.canonical_text(d.content)) as vector
+        select d.document_id, sherlock.tfidf_vector(p_model_id, d.canonical) as vector
         from (
-            select i.document_id, i.content
-            from sherlock.documents as i
-            where i.document_id = any (p_document_ids)
-              and i.collection_id = v_collection_id
-              and i.text_state = 'indexed'
-              and i.content is not null
-              and not exists (
-                  select from sherlock.document_vectors as v
-                  where v.model_id = p_model_id and v.document_id = i.document_id
-              )
+            select i.document_id, i.canonical
+            from unnest(p_document_ids, p_canonical_texts) as i (document_id, canonical)
+            where not exists (
+                select from sherlock.document_vectors as v
+                where v.model_id = p_model_id and v.document_id = i.document_id
+            )
             order by i.document_id
         ) as d
         offset 0
@@ -222,10 +208,49 @@ begin
 end
 $$;
 
+create or replace function sherlock.vectorize_documents(
+    p_model_id integer,
+    p_document_ids bigint[]
+)
+returns integer
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_collection_id integer;
+    v_document_ids bigint[];
+    v_canonical_texts text[];
+begin
+    select m.collection_id into v_collection_id
+    from sherlock.tfidf_models as m
+    where m.model_id = p_model_id;
+    if not found then
+        raise exception using
+            errcode = 'SH030',
+            message = format('there is no TF-IDF model %s', p_model_id),
+            hint = 'see: select model_id, status from sherlock.tfidf_models';
+    end if;
+    select array_agg(t.document_id), array_agg(sherlock.canonical_text(t.content))
+    into v_document_ids, v_canonical_texts
+    from sherlock.document_texts(array(
+        select d.document_id
+        from sherlock.documents as d
+        where d.document_id = any (p_document_ids)
+          and d.collection_id = v_collection_id
+          and d.text_state = 'indexed'
+          and not exists (
+              select from sherlock.document_vectors as v
+              where v.model_id = p_model_id and v.document_id = d.document_id
+          )
+    )) as t;
+    return sherlock._vectorize_texts(p_model_id, v_document_ids, v_canonical_texts);
+end
+$$;
+
 comment on function sherlock.vectorize_documents(integer, bigint[]) is
 'Computes and stores the vectors of those of the documents that are indexed, belong to the '
-'model''s collection, have their content here and have no vector of the model yet; returns how '
-'many. Error: SH030 no such model.';
+'model''s collection, have a text and have no vector of the model yet; returns how many. '
+'Error: SH030 no such model.';
 
 create or replace function sherlock.vectorize_missing(
     p_model_id integer,
@@ -245,7 +270,8 @@ begin
                 where m.model_id = p_model_id
             )
           and d.text_state = 'indexed'
-          and d.content is not null
+          and (d.content is not null
+               or exists (select from sherlock.watched_rows as w where w.document_id = d.document_id))
           and not exists (
               select from sherlock.document_vectors as v
               where v.model_id = p_model_id and v.document_id = d.document_id

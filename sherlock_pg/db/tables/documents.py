@@ -73,7 +73,8 @@ documents = Table(
         Integer,
         ForeignKey(f"{SCHEMA}.collections.collection_id"),
         nullable=False,
-        comment="The collection it belongs to.",
+        server_default=text("1"),
+        comment="The collection it belongs to; 1 is the one named default.",
     ),
     text_column(
         "doc_type",

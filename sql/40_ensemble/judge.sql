@@ -1,0 +1,412 @@
+-- Judging: a verdict made, stored, made again. Documents that may match each other are judged one
+-- after the other, so that of two that arrive at the same moment the later one finds the earlier.
+
+-- What a document can be found by, as numbers of buckets: its band keys, its text, its identifiers.
+create or replace function sherlock._judging_buckets(p_document_ids bigint[])
+returns integer[]
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    c_bucket_mask constant bigint := 16383;
+begin
+    return array(
+        select distinct (k.key & c_bucket_mask)::integer
+        from (
+            select b.key
+            from sherlock.document_signatures as s
+            join sherlock.documents as d using (document_id)
+            join sherlock.shingle_schemes as c using (scheme_id)
+            cross join lateral unnest(sherlock.band_keys(
+                s.signature, s.scheme_id, d.collection_id, c.band_count, c.rows_per_band)) as b (key)
+            where s.document_id = any(p_document_ids)
+            union all
+            select hashtextextended(encode(d.canonical_sha256, 'hex'), d.collection_id)
+            from sherlock.documents as d
+            where d.document_id = any(p_document_ids) and d.canonical_sha256 is not null
+            union all
+            select hashtextextended(e.role || ' ' || coalesce(e.name_key, e.normalised),
+                                    e.collection_id)
+            from sherlock.entities as e
+            where e.document_id = any(p_document_ids)
+              and e.is_comparable
+              and e.role in ('demandante', 'cedula', 'correo', 'radicado')
+        ) as k
+        order by 1
+    );
+end;
+$$;
+
+-- Rows, not advisory locks: they don't fill the lock table when a statement brings thousands of
+-- documents; taken in one order, two statements can't wait for each other; and because they are
+-- updated, a transaction whose snapshot is older than another's judgement fails with SQLSTATE 40001
+-- instead of missing it.
+create or replace function sherlock._lock_for_judging(p_document_ids bigint[])
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+begin
+    insert into sherlock.judging_locks as l (bucket, locked_at)
+    select b.bucket, clock_timestamp()
+    from unnest(sherlock._judging_buckets(p_document_ids)) as b (bucket)
+    order by b.bucket
+    on conflict (bucket) do update set locked_at = excluded.locked_at;
+end;
+$$;
+
+create or replace function sherlock._close_matches(
+    p_matches sherlock.matches[],
+    p_closed_reason text,
+    p_gone_ids bigint[] default '{}',
+    p_gone_names text[] default '{}'
+)
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+-- p_gone_ids, p_gone_names: documents that can't be looked up any more.
+begin
+    insert into sherlock.closed_matches (
+        document_id, name, matched_document_id, matched_name, confidence, action, final_score,
+        minhash_score, tfidf_score, entity_score, has_conflict, evidence, config_id, scheme_id,
+        model_id, detected_at, closed_reason)
+    select m.document_id,
+           coalesce(d.name, p_gone_names[array_position(p_gone_ids, m.document_id)]),
+           m.matched_document_id,
+           coalesce(o.name, p_gone_names[array_position(p_gone_ids, m.matched_document_id)]),
+           m.confidence, m.action, m.final_score, m.minhash_score, m.tfidf_score, m.entity_score,
+           m.has_conflict, m.evidence, m.config_id, m.scheme_id, m.model_id, m.detected_at,
+           p_closed_reason
+    from unnest(p_matches) as m
+    left join sherlock.documents as d on d.document_id = m.document_id
+    left join sherlock.documents as o on o.document_id = m.matched_document_id;
+end;
+$$;
+
+-- The verdict on a document ends, and what it was found to match.
+create or replace function sherlock._close_verdict(p_document_id bigint, p_closed_reason text)
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_matches sherlock.matches[];
+begin
+    with closed as (
+        delete from sherlock.matches as m where m.document_id = p_document_id returning m
+    )
+    select array_agg(c.m) into v_matches from closed as c;
+    perform sherlock._close_matches(v_matches, p_closed_reason);
+    with closed as (
+        delete from sherlock.detections as v where v.document_id = p_document_id returning v.*
+    )
+    insert into sherlock.closed_detections (
+        document_id, name, recommended_action, confidence, best_match_id, best_score, detected_at,
+        closed_reason)
+    select c.document_id, d.name, c.recommended_action, c.confidence, c.best_match_id,
+           c.best_score, c.detected_at, p_closed_reason
+    from closed as c
+    left join sherlock.documents as d using (document_id);
+end;
+$$;
+
+-- Matches with documents that are gone or changed end. Returns the documents that were judged
+-- against them.
+create or replace function sherlock._close_matches_with(
+    p_document_ids bigint[],
+    p_names text[],
+    p_closed_reason text
+)
+returns bigint[]
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_matches sherlock.matches[];
+begin
+    with closed as (
+        delete from sherlock.matches as m
+        where m.matched_document_id = any(p_document_ids)
+        returning m
+    )
+    select array_agg(c.m order by (c.m).document_id) into v_matches from closed as c;
+    perform sherlock._close_matches(v_matches, p_closed_reason, p_document_ids, p_names);
+    return array(
+        select distinct v.document_id
+        from unnest(v_matches) as m
+        join sherlock.detections as v using (document_id)
+        where v.document_id <> all(p_document_ids)
+        order by v.document_id
+    );
+end;
+$$;
+
+create or replace function sherlock._rejudge(p_document_ids bigint[], p_closed_reason text)
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    -- A search takes milliseconds and the transaction waits for all of them. What is beyond counts
+    -- as not judged: sherlock.judge_missing or loading the files again judges it.
+    c_max_rejudged constant integer := 100;
+    v_document record;
+begin
+    for v_document in
+        select d.document_id,
+               i.position <= c_max_rejudged and d.text_state is not null as is_judged_now
+        from unnest(p_document_ids) with ordinality as i (document_id, position)
+        join sherlock.documents as d using (document_id)
+        order by i.position
+    loop
+        if v_document.is_judged_now then
+            perform sherlock._store_detection(v_document.document_id);
+        else
+            perform sherlock._close_verdict(v_document.document_id, p_closed_reason);
+        end if;
+    end loop;
+end;
+$$;
+
+create or replace function sherlock._store_detection(p_document_id bigint)
+returns sherlock.detection
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_query sherlock._query := sherlock._query_of_document(p_document_id);
+    v_config_id integer;
+    v_scheme_id integer;
+    v_model_id integer := sherlock.active_tfidf_model(v_query.collection_id);
+    v_detection sherlock.detection;
+    v_before sherlock.detections;
+    v_closed sherlock.matches[];
+    v_confidence text;
+    v_best_match_id bigint;
+    v_is_new boolean;
+begin
+    -- Two sessions that judge one document take turns.
+    perform 1 from sherlock.documents as d
+    where d.document_id = p_document_id
+    for no key update;
+    v_detection := sherlock._detection(v_query, p_document_id, null);
+    v_confidence := v_detection.candidates -> 0 ->> 'confidence';
+    v_best_match_id := (v_detection.candidates -> 0 ->> 'document_id')::bigint;
+    v_config_id :=
+        (sherlock.detection_config(v_query.collection_id, v_query.doc_type)).config_id;
+    select c.scheme_id into strict v_scheme_id
+    from sherlock.collections as c
+    where c.collection_id = v_query.collection_id;
+
+    select v.* into v_before from sherlock.detections as v where v.document_id = p_document_id;
+    v_is_new := v_before.document_id is null
+        or (v_before.recommended_action, v_before.confidence, v_before.best_match_id)
+           is distinct from (v_detection.recommended_action, v_confidence, v_best_match_id);
+    if v_before.document_id is not null then
+        if v_is_new then
+            insert into sherlock.closed_detections (
+                document_id, name, recommended_action, confidence, best_match_id, best_score,
+                detected_at, closed_reason)
+            select p_document_id, d.name, v_before.recommended_action, v_before.confidence,
+                   v_before.best_match_id, v_before.best_score, v_before.detected_at, 'rejudged'
+            from sherlock.documents as d
+            where d.document_id = p_document_id;
+        end if;
+        with closed as (
+            delete from sherlock.matches as m
+            where m.document_id = p_document_id
+              and not exists (
+                  select
+                  from jsonb_populate_recordset(null::sherlock.match, v_detection.candidates) as n
+                  where n.document_id = m.matched_document_id and n.confidence = m.confidence)
+            returning m
+        )
+        select array_agg(c.m) into v_closed from closed as c;
+        perform sherlock._close_matches(v_closed, 'rejudged');
+    end if;
+
+    insert into sherlock.detections as d (
+        document_id, recommended_action, confidence, best_match_id, best_score, total_checked,
+        high_confidence_count, medium_confidence_count, low_confidence_count, total_latency_ms,
+        short_circuited, level_scores, detected_at)
+    values (
+        p_document_id, v_detection.recommended_action, v_confidence, v_best_match_id,
+        (v_detection.candidates -> 0 ->> 'final_score')::double precision,
+        v_detection.total_checked, v_detection.high_confidence_count,
+        v_detection.medium_confidence_count, v_detection.low_confidence_count,
+        v_detection.total_latency_ms, v_detection.short_circuited, v_detection.level_scores,
+        clock_timestamp())
+    on conflict (document_id) do update set
+        recommended_action = excluded.recommended_action,
+        confidence = excluded.confidence,
+        best_match_id = excluded.best_match_id,
+        best_score = excluded.best_score,
+        total_checked = excluded.total_checked,
+        high_confidence_count = excluded.high_confidence_count,
+        medium_confidence_count = excluded.medium_confidence_count,
+        low_confidence_count = excluded.low_confidence_count,
+        total_latency_ms = excluded.total_latency_ms,
+        short_circuited = excluded.short_circuited,
+        level_scores = excluded.level_scores,
+        detected_at = excluded.detected_at;
+
+    insert into sherlock.matches as o (
+        document_id, matched_document_id, confidence, action, final_score, minhash_score,
+        tfidf_score, entity_score, has_conflict, evidence, config_id, scheme_id, model_id)
+    select p_document_id, m.document_id, m.confidence, m.action, m.final_score, m.minhash_score,
+           m.tfidf_score, m.entity_score, m.has_conflict, m.evidence, v_config_id, v_scheme_id,
+           v_model_id
+    from jsonb_populate_recordset(null::sherlock.match, v_detection.candidates) as m
+    on conflict (document_id, matched_document_id) do update set
+        action = excluded.action,
+        final_score = excluded.final_score,
+        minhash_score = excluded.minhash_score,
+        tfidf_score = excluded.tfidf_score,
+        entity_score = excluded.entity_score,
+        has_conflict = excluded.has_conflict,
+        evidence = excluded.evidence,
+        config_id = excluded.config_id,
+        scheme_id = excluded.scheme_id,
+        model_id = excluded.model_id;
+
+    if v_is_new and v_detection.recommended_action <> 'ACCEPT' then
+        perform pg_notify('sherlock_duplicate', jsonb_build_object(
+            'document_id', p_document_id,
+            'confidence', v_confidence,
+            'action', v_detection.recommended_action,
+            'best_match_id', v_best_match_id,
+            'score', v_detection.candidates -> 0 -> 'final_score')::text);
+    end if;
+    return v_detection;
+end;
+$$;
+
+-- In the order of the ids: of two equal documents the later one is the duplicate.
+create or replace function sherlock._judge(p_document_ids bigint[])
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document_id bigint;
+    v_first_id bigint := (select min(i.id) from unnest(p_document_ids) as i (id));
+    v_others_are_later boolean;
+begin
+    perform sherlock._lock_for_judging(p_document_ids);
+    for v_document_id in select i.id from unnest(p_document_ids) as i (id) order by i.id loop
+        perform sherlock._store_detection(v_document_id);
+    end loop;
+    -- A document that was read slowly may be matched by one that arrived later and was judged
+    -- before this one could be seen: judge those again.
+    select count(*) = cardinality(p_document_ids) into v_others_are_later
+    from (
+        select from sherlock.detections as v
+        where v.document_id > v_first_id
+        limit cardinality(p_document_ids)
+    ) as l;
+    if v_others_are_later then
+        for v_document_id in
+            select distinct m.document_id
+            from unnest(p_document_ids) as i (id)
+            cross join lateral sherlock.find_duplicates(i.id) as m
+            join sherlock.detections as v on v.document_id = m.document_id
+            where m.document_id > i.id and m.document_id <> all(p_document_ids)
+            order by m.document_id
+        loop
+            perform sherlock._store_detection(v_document_id);
+        end loop;
+    end if;
+end;
+$$;
+
+create or replace function sherlock.record_detection(p_document_id bigint)
+returns sherlock.detection
+language plpgsql volatile
+set search_path from current
+as $$
+begin
+    perform sherlock._judge(array[p_document_id]);
+    return sherlock.verdict(p_document_id);
+end;
+$$;
+
+comment on function sherlock.record_detection(bigint) is
+'Judges a stored document as sherlock.detect does, stores the verdict and its matches, and '
+'judges again those later documents that match it. Documents that may match each other are judged '
+'one after the other: it waits for other transactions that judge such a one. Errors: SH001 no such '
+'document, SH004 not indexed yet, SH008 no text; 40001 (repeatable read) and 40P01 if transactions '
+'got in each other''s way: try again.';
+
+create or replace function sherlock.verdict(p_document_id bigint)
+returns sherlock.detection
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_detection sherlock.detection;
+begin
+    select v.document_id, v.recommended_action,
+           (select coalesce(
+                jsonb_agg(jsonb_build_object(
+                    'document_id', m.matched_document_id, 'name', d.name,
+                    'confidence', m.confidence, 'action', m.action,
+                    'final_score', m.final_score, 'minhash_score', m.minhash_score,
+                    'tfidf_score', m.tfidf_score, 'entity_score', m.entity_score,
+                    'has_conflict', m.has_conflict, 'evidence', m.evidence)
+                    order by sherlock._class_rank(m.confidence), m.final_score desc,
+                             m.matched_document_id),
+                '[]')
+            from sherlock.matches as m
+            left join sherlock.documents as d on d.document_id = m.matched_document_id
+            where m.document_id = p_document_id),
+           v.total_checked, v.high_confidence_count, v.medium_confidence_count,
+           v.low_confidence_count, v.level_scores, v.short_circuited, v.total_latency_ms
+    into v_detection
+    from sherlock.detections as v
+    where v.document_id = p_document_id;
+    if not found then
+        -- Says why there is none.
+        perform sherlock._query_of_document(p_document_id);
+        raise exception using
+            errcode = 'SH023',
+            message = format('document %s has no verdict yet', p_document_id),
+            hint = format('run: select * from sherlock.record_detection(%s)', p_document_id);
+    end if;
+    return v_detection;
+end;
+$$;
+
+comment on function sherlock.verdict(bigint) is
+'The stored verdict on a document with its matches, without searching again. Errors: SH001 no such '
+'document, SH004 not indexed yet, SH008 no text, SH023 not judged yet.';
+
+create or replace function sherlock.judge_missing(
+    p_collection text default 'default',
+    p_limit integer default 1000
+)
+returns integer
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document_ids bigint[] := array(
+        select d.document_id
+        from sherlock.documents as d
+        where d.collection_id = sherlock.collection_id(p_collection)
+          and d.status in ('ok', 'partial')
+          and d.text_state is not null
+          and not exists (select from sherlock.detections as v where v.document_id = d.document_id)
+        order by d.document_id
+        limit p_limit
+    );
+begin
+    perform sherlock._judge(v_document_ids);
+    return cardinality(v_document_ids);
+end;
+$$;
+
+comment on function sherlock.judge_missing(text, integer) is
+'Judges the next documents of a collection that have no verdict, and returns how many: after a bulk '
+'load, or where a deleted document had too many matches to judge them all at once. Call it until it '
+'returns 0. Error: SH002 no such collection.';

@@ -1,0 +1,85 @@
+-- Texts that come by plain SQL: type, entities, features and the verdict, in the caller's transaction.
+create or replace function sherlock._take_in(p_document_ids bigint[], p_texts text[])
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+begin
+    update sherlock.documents as d
+    set doc_type = sherlock.guess_doc_type(coalesce(t.content, ''))
+    from unnest(p_document_ids, p_texts) as t (document_id, content)
+    where d.document_id = t.document_id and d.doc_type = 'auto';
+
+    perform sherlock.store_entities(e.document_id, e.entities)
+    from (
+        select d.document_id,
+               coalesce(
+                   d.supplied_entities,
+                   case when c.profile = 'legal' then sherlock.extract_entities(t.content) end,
+                   '[]') as entities
+        from unnest(p_document_ids, p_texts) as t (document_id, content)
+        join sherlock.documents as d using (document_id)
+        join sherlock.collections as c using (collection_id)
+        order by d.document_id
+        offset 0
+    ) as e
+    where e.entities <> '[]'
+       or exists (select from sherlock.entities as o where o.document_id = e.document_id);
+
+    perform sherlock._index_texts(p_document_ids, p_texts);
+    perform sherlock._judge(p_document_ids);
+end;
+$$;
+
+-- The texts of documents changed: what they matched, and what matched them, holds no more.
+create or replace function sherlock._retake(p_document_ids bigint[], p_texts text[])
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document_id bigint;
+    v_names text[];
+    v_judged_against bigint[];
+begin
+    for v_document_id in select i.id from unnest(p_document_ids) as i (id) order by i.id loop
+        perform sherlock._close_verdict(v_document_id, 'changed');
+    end loop;
+    select array_agg(d.name order by i.position) into v_names
+    from unnest(p_document_ids) with ordinality as i (document_id, position)
+    join sherlock.documents as d using (document_id);
+    v_judged_against := sherlock._close_matches_with(p_document_ids, v_names, 'changed');
+    perform sherlock._take_in(p_document_ids, p_texts);
+    perform sherlock._rejudge(v_judged_against, 'changed');
+end;
+$$;
+
+create or replace function sherlock.add_document(
+    p_content text,
+    p_name text default null,
+    p_collection text default 'default',
+    p_doc_type text default 'auto',
+    p_entities jsonb default null
+)
+returns sherlock.detection
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document_id bigint;
+begin
+    insert into sherlock.documents (collection_id, name, doc_type, content, supplied_entities)
+    values (
+        sherlock.collection_id(p_collection), p_name, coalesce(p_doc_type, 'auto'), p_content,
+        p_entities)
+    returning document_id into v_document_id;
+    return sherlock.verdict(v_document_id);
+end;
+$$;
+
+comment on function sherlock.add_document(text, text, text, text, jsonb) is
+'Stores a text and returns the verdict on it: one call for what an insert into sherlock.documents '
+'and sherlock.verdict do. p_entities: array of {"role": ..., "value": ...}, as sherlock.store_entities '
+'takes it; null: they are looked for in the text. p_doc_type chooses the thresholds; auto guesses it. '
+'Errors: SH002 no such collection, SH020 unknown role, SH021 entities of another shape; 40001 '
+'(repeatable read) and 40P01 if transactions got in each other''s way: try again.';
