@@ -19,7 +19,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the tables."""
+    """Create the tables; drop a function whose arguments have no defaults any more."""
+    op.execute("drop function if exists sherlock.signature(text, text, integer)")
     op.create_table(
         "closed_detections",
         sa.Column(

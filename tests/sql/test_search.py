@@ -358,6 +358,8 @@ def test_deleted_document_leaves_nothing(conn: psycopg.Connection) -> None:
         "select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid"
         " where c.relnamespace = 'sherlock'::regnamespace and c.relkind in ('r', 'p')"
         " and a.attname = 'document_id' and not c.relispartition"
+        # What was reported once is kept as history.
+        " and c.relname not in ('closed_matches', 'closed_detections', 'review_queue')"
     ).fetchall()
     assert len(tables) >= 9
     for (table,) in tables:
