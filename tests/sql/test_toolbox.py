@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
 
 WORD_2_ANSWERS = [
     (
@@ -68,6 +69,10 @@ def assert_fails(
     assert caught.value.sqlstate == sqlstate
     assert caught.value.diag.message_hint
     return caught.value.diag
+
+
+def column(conn: psycopg.Connection, query: str, *parameters: object) -> np.ndarray[Any, Any]:
+    return np.array(conn.execute(query.encode(), parameters).fetchall(), dtype=float)
 
 
 def random_words(rng: random.Random, count: int) -> list[str]:
@@ -146,7 +151,7 @@ def test_aggregate_is_the_signature_of_the_union(
         "select sherlock.merge_signatures(sherlock.signature("
         " array(select jsonb_array_elements_text(s.value)::bigint)))"
         " from jsonb_array_elements(%s) as s (value)",
-        psycopg.types.json.Jsonb([list(members) for members in sets]),
+        Jsonb([list(members) for members in sets]),
     )
     union = sorted(set().union(*sets))
     assert merged == scalar(conn, "select sherlock.signature(%s::bigint[])", union)
@@ -189,13 +194,13 @@ def test_merging_what_is_no_signature_is_refused(conn: psycopg.Connection) -> No
 def test_distinct_count_is_unbiased(
     conn: psycopg.Connection, size: int, sets: int, error: float
 ) -> None:
-    found = np.array(
-        conn.execute(
-            "select sherlock.distinct_count_estimate("
-            "   sherlock.signature(array_agg(hashint8extended(i, n))))"
-            " from generate_series(1, %s) as n cross join generate_series(1, %s) as i group by n",
-            [sets, size],
-        ).fetchall()
+    found = column(
+        conn,
+        "select sherlock.distinct_count_estimate("
+        "   sherlock.signature(array_agg(hashint8extended(i, n))))"
+        " from generate_series(1, %s) as n cross join generate_series(1, %s) as i group by n",
+        sets,
+        size,
     )
     assert abs(found.mean() / size - 1) < 3 * error / math.sqrt(sets)
     assert found.std() / size < 1.2 * error
@@ -235,14 +240,13 @@ def test_intersection_is_what_the_estimated_jaccard_says(
 
 def test_intersection_estimate_is_close(conn: psycopg.Connection) -> None:
     """100 of 300 shingles shared, J = 0.2: by the delta method sd(I) = 500 / 1.2^2 sd(J)."""
-    found = np.array(
-        conn.execute(
-            "select sherlock.intersection_size("
-            "   sherlock.signature(array_agg(x) filter (where i <= 300)),"
-            "   sherlock.signature(array_agg(x) filter (where i <= 100 or i > 300)), 300, 300)"
-            " from generate_series(1, 200) as n cross join generate_series(1, 500) as i"
-            " cross join hashint8extended(i, n) as x group by n"
-        ).fetchall()
+    found = column(
+        conn,
+        "select sherlock.intersection_size("
+        "   sherlock.signature(array_agg(x) filter (where i <= 300)),"
+        "   sherlock.signature(array_agg(x) filter (where i <= 100 or i > 300)), 300, 300)"
+        " from generate_series(1, 200) as n cross join generate_series(1, 500) as i"
+        " cross join hashint8extended(i, n) as x group by n",
     )
     deviation = 600 / 1.2**2 * math.sqrt(0.2 * 0.8 / 128)
     assert abs(found.mean() - 100) < 4 * deviation / math.sqrt(200)
