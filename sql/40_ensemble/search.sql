@@ -17,8 +17,8 @@ declare
     c_sketch_margin constant double precision := 0.10;
     -- Below this trigram similarity a Ratcliff/Obershelp ratio of 0.85 is one in a thousand.
     c_name_similarity constant double precision := 0.25;
-    -- Pairs from LOW on that are looked at for conflicts, for each one that is reported.
-    c_classified_per_result constant integer := 3;
+    -- Candidates scored by all slots and looked at for conflicts, for each one that is reported.
+    c_rescored_per_result constant integer := 3;
     c_max_limit constant integer := 1000;
     v_config sherlock.detection_configs;
     v_scheme sherlock.shingle_schemes;
@@ -198,14 +198,26 @@ begin
                end as entity
         from profiled as p
     ),
-    -- All 128 slots are compared only where the estimate leaves it open.
+    -- All 128 slots are compared only of those that can be among the reported: the best by estimate.
+    best as materialized (
+        select b.*
+        from bounded as b
+        where sherlock._can_reach(
+            v_config.low_threshold, b.sketch_jaccard + c_sketch_margin, b.cosine, b.entity,
+            v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
+        order by sherlock.ensemble_score(
+                     b.sketch_jaccard, b.cosine, b.entity,
+                     v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight) desc,
+                 b.document_id
+        limit c_rescored_per_result * v_limit
+    ),
     scored as materialized (
         select b.*, j.jaccard,
                sherlock.ensemble_score(
                    j.jaccard, b.cosine, b.entity,
                    v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight
                ) as score
-        from bounded as b
+        from best as b
         cross join lateral (
             select sherlock.jaccard_estimate(s.signature, p_query.signature) as jaccard
             from (select) as one
@@ -213,9 +225,6 @@ begin
                 on s.document_id = b.document_id and s.scheme_id = v_scheme.scheme_id
             offset 0
         ) as j
-        where sherlock._can_reach(
-            v_config.low_threshold, b.sketch_jaccard + c_sketch_margin, b.cosine, b.entity,
-            v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
     ),
     -- A conflict can lower HIGH and MEDIUM before the best are chosen.
     classified as materialized (
@@ -232,8 +241,6 @@ begin
                 v_config.low_threshold) as raw_class
         ) as r
         where s.score >= v_config.low_threshold
-        order by s.score desc, s.document_id
-        limit c_classified_per_result * v_limit
     ),
     chosen as materialized (
         select c.*, k.confidence

@@ -11,7 +11,14 @@ declare
     v_document_ids bigint[];
     v_canonical_texts text[];
 begin
-    perform sherlock._forget_features(p_document_ids);
+    -- Most documents are new: then there is nothing to forget.
+    perform sherlock._forget_features(i.document_ids)
+    from (
+        select array_agg(d.document_id) as document_ids
+        from sherlock.documents as d
+        where d.document_id = any(p_document_ids) and d.indexed_at is not null
+    ) as i
+    where i.document_ids is not null;
 
     -- In the order of the ids: sessions with overlapping documents then wait in one direction.
     select array_agg(t.document_id order by t.document_id),
