@@ -85,7 +85,8 @@ $$;
 
 comment on function sherlock.jaccard_estimate(integer[], integer[]) is
 'Estimate of the Jaccard similarity of two texts from their signatures: the share of equal slots. '
-'Null if one of them has no signature.';
+'Both must be of one scheme, which they don''t tell: see sherlock.jaccard_of_documents. Null if one '
+'of them has no signature. Error: SH012 not a signature.';
 
 create or replace function sherlock.jaccard_estimate(p_left bit, p_right bit)
 returns double precision

@@ -247,7 +247,8 @@ $$;
 comment on function sherlock.plan(double precision, double precision, text, integer) is
 'Ways to divide signatures into bands, one a row: for 1 to 16 rows a band as many bands as there '
 'are slots for and as few as reach p_recall, and those of the collection''s scheme (is_current). '
-'probabilities: of being found, for pairs of Jaccard 0.1, 0.2 ... 0.9 (see sherlock.s_curve). '
+'probabilities: of being found, for pairs of Jaccard 0.1, 0.2 ... 0.9 (see sherlock.s_curve; here to '
+'four digits). '
 'recall: the same for pairs at p_threshold. candidates_per_query: documents that a query of this '
 'collection would read, estimated from p_sample of its signatures (2 to 10000, always the same; '
 'each is compared with 100 others) and bounded by the scheme''s band_key_limit; null for fewer than '

@@ -167,9 +167,11 @@ begin
         where d.collection_id = p_collection_id
           and d.document_id > p_after
           and case d.text_state
-              when 'indexed' then not exists (
-                  select from sherlock.document_signatures as s
-                  where s.document_id = d.document_id and s.scheme_id = p_scheme_id)
+              -- Not "not exists": that may read the signatures of all documents for each batch.
+              when 'indexed' then (
+                  select s.document_id
+                  from sherlock.document_signatures as s
+                  where s.document_id = d.document_id and s.scheme_id = p_scheme_id) is null
               -- What was too short for one scheme can be long enough for another.
               when 'short' then 'indexed' = sherlock._text_state(
                   cardinality(sherlock.shingles(
