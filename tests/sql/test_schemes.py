@@ -67,7 +67,7 @@ def assert_signed_with(conn: psycopg.Connection, collection: str, scheme: str) -
         conn,
         "with expected as ("
         "  select d.document_id, d.collection_id, s.*,"
-        "         sherlock.signature(d.content, s.name) as signature"
+        "         sherlock.signature(sherlock.document_text(d.document_id), s.name) as signature"
         "  from sherlock.documents d"
         "  join sherlock.collections c using (collection_id)"
         "  join sherlock.shingle_schemes s using (scheme_id)"
@@ -286,6 +286,25 @@ def test_an_interrupted_move_is_resumed(database_url: str) -> None:
         assert_signed_with(conn, "default", "char-9")
         assert_no_key_is_left_behind(conn)
         assert set(matches(conn, late[2])) == {signed[0], *late[:copies]}
+
+
+def test_rows_of_watched_tables_move_too(database_url: str) -> None:
+    """Their text is in the user's table only."""
+    with connected(database_url) as (conn, said):
+        conn.execute("select sherlock.create_scheme('char-9', 'char', 9)")
+        conn.execute("create table public.cartas (id bigint primary key, cuerpo text)")
+        conn.execute("select sherlock.watch('public.cartas', 'id', array['cuerpo'])")
+        conn.execute(
+            "insert into public.cartas values (1, %s), (2, %s), (3, 'muy corta')",
+            [letter(1), letter(2)],
+        )
+        stored = "select count(content) from sherlock.documents"
+        assert scalar(conn, stored) == 0
+        said.clear()
+        conn.execute("call sherlock.use_scheme('public.cartas', 'char-9')")
+        assert said == ["NOTICE: 2 documents signed with scheme char-9"]
+        assert_signed_with(conn, "public.cartas", "char-9")
+        assert_no_key_is_left_behind(conn)
 
 
 def test_documents_whose_text_is_gone_are_reported(database_url: str) -> None:
