@@ -202,8 +202,8 @@ as $$
 declare
     c_passages constant integer := 3;
     c_passage_length constant integer := 90;
-    v_content constant text := sherlock._explained_text(p_document_id);
-    v_other_content constant text := sherlock._explained_text(p_other_id);
+    v_content constant text := sherlock.document_text(p_document_id);
+    v_other_content constant text := sherlock.document_text(p_other_id);
     v_texts constant text[] := array[
         sherlock.canonical_text(v_content), sherlock.canonical_text(v_other_content)];
     v_is_by_word constant boolean := p_scheme.shingle_kind = 'word';
@@ -297,16 +297,6 @@ begin
 end;
 $$;
 
--- The text of a document; null if it has none here.
-create or replace function sherlock._explained_text(p_document_id bigint)
-returns text
-language sql stable
-begin atomic
-    select d.content
-    from sherlock.documents as d
-    where d.document_id = p_document_id;
-end;
-
 -- One row of sherlock.compare in words.
 create or replace function sherlock._explain_score(
     p_compared jsonb,
@@ -354,6 +344,7 @@ declare
     v_is_pair constant boolean :=
         p_document_id <> p_other_id and v_query.collection_id = v_other.collection_id;
     v_scheme sherlock.shingle_schemes;
+    v_wide sherlock._search_result;
     v_rank integer;
     v_wide_rank integer;
     v_levels jsonb := '{}';
@@ -385,15 +376,10 @@ begin
         ) as r;
     end if;
     if v_rank is null then
-        select w.rank into v_wide_rank
-        from (
-            select (m.match).document_id, m.rank
-            from (
-                select u as match, row_number() over () as rank
-                from unnest((sherlock._search(v_query, v_before, c_max_limit)).matches) as u
-            ) as m
-        ) as w
-        where w.document_id = p_other_id;
+        v_wide := sherlock._search(v_query, v_before, c_max_limit);
+        select m.ordinal into v_wide_rank
+        from generate_subscripts(v_wide.matches, 1) as m (ordinal)
+        where v_wide.matches[m.ordinal].document_id = p_other_id;
     end if;
 
     v_reason := case
