@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from sherlock_pg.cli.context import CliContext, pass_context
 from sherlock_pg.cli.output import write_table
 from sherlock_pg.db import schema
+from sherlock_pg.db import script as sql_script
 from sherlock_pg.db.connection import connect
 from sherlock_pg.errors import ExitCode
 
@@ -60,3 +62,27 @@ def status(context: CliContext, output_format: str) -> int:
     else:
         write_table([row], list(row))
     return ExitCode.OK if found.state is schema.SchemaState.CURRENT else ExitCode.ENVIRONMENT
+
+
+@db.command()
+@click.option(
+    "--from",
+    "from_revision",
+    metavar="REVISION",
+    help="Upgrade a database at this revision. Default: install where there is no schema.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write. Default: stdout.",
+)
+def script(from_revision: str | None, output: Path | None) -> None:
+    """Write the schema as one SQL script, for psql; needs no database.
+
+    One transaction, like upgrade. Run again, the script only re-creates functions and views.
+    """
+    text = sql_script.render(from_revision).encode()
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_bytes(text)

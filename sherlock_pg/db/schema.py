@@ -25,9 +25,8 @@ from sherlock_pg.errors import EnvironmentFault, SchemaError, SherlockError, fro
 MIN_SERVER_VERSION = 150000
 MIN_PGVECTOR = (0, 7)
 EXTENSIONS = ("vector", "pg_trgm")
-
-_LOCK_TIMEOUT = "10s"
-_LOCK_NAME = "sherlock_pg.upgrade"
+LOCK_TIMEOUT = "10s"
+LOCK_NAME = "sherlock_pg.upgrade"
 
 log = logging.getLogger(__name__)
 
@@ -210,9 +209,9 @@ def _upgrade_in_transaction(
     if not isinstance(conn, psycopg.Connection):
         raise TypeError(f"psycopg connection expected, got {type(conn).__name__}")
     check_server(conn)
-    conn.execute(sql.SQL("set local lock_timeout = {}").format(sql.Literal(_LOCK_TIMEOUT)))
+    conn.execute(sql.SQL("set local lock_timeout = {}").format(sql.Literal(LOCK_TIMEOUT)))
     conn.execute("set local client_min_messages = warning")
-    conn.execute("select pg_advisory_xact_lock(hashtext(%s))", [_LOCK_NAME])
+    conn.execute("select pg_advisory_xact_lock(hashtext(%s))", [LOCK_NAME])
     before = status(conn)
     if before.state is SchemaState.TOO_NEW:
         raise _too_new(before)
