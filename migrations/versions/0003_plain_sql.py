@@ -384,6 +384,18 @@ def upgrade() -> None:
         ),
         schema="sherlock",
     )
+    op.add_column(
+        "detections",
+        sa.Column(
+            "hot_band_keys",
+            sa.Integer(),
+            server_default=sa.text("0"),
+            autoincrement=False,
+            nullable=False,
+            comment="Band keys that more documents share than were read, at least.",
+        ),
+        schema="sherlock",
+    )
     op.alter_column(
         "documents",
         "collection_id",

@@ -50,6 +50,7 @@ class Detection:
     level_scores: dict[str, float]
     short_circuited: bool
     total_latency_ms: float
+    hot_band_keys: int
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,13 @@ begin
             level_scores jsonb
         );
     end if;
+    if not exists (
+        select from pg_catalog.pg_attribute as a
+        where a.attrelid = 'sherlock.detection'::regclass and a.attname = 'hot_band_keys'
+    ) then
+        alter type sherlock.detection add attribute hot_band_keys integer;
+        alter type sherlock._search_result add attribute hot_band_keys integer;
+    end if;
 end;
 $$;
 
@@ -84,3 +91,6 @@ comment on column sherlock.detection.level_scores is
 comment on column sherlock.detection.short_circuited is
 'True if an exact copy ended the search before the fuzzy levels.';
 comment on column sherlock.detection.total_latency_ms is 'Time of the search in milliseconds.';
+comment on column sherlock.detection.hot_band_keys is
+'Band keys of the text that are shared by more documents than were read, at least this many; 0 if '
+'level 1 was read completely.';

@@ -19,6 +19,7 @@ begin
     v_detection.total_checked := v_found.total_checked;
     v_detection.short_circuited := v_found.short_circuited;
     v_detection.level_scores := v_found.level_scores;
+    v_detection.hot_band_keys := v_found.hot_band_keys;
     select coalesce(
                jsonb_agg(to_jsonb(m) order by o.ordinal)
                    filter (where p_limit is null or o.ordinal <= p_limit),

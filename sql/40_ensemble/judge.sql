@@ -229,14 +229,14 @@ begin
     insert into sherlock.detections as d (
         document_id, recommended_action, confidence, best_match_id, best_score, total_checked,
         high_confidence_count, medium_confidence_count, low_confidence_count, total_latency_ms,
-        short_circuited, level_scores, detected_at)
+        short_circuited, level_scores, hot_band_keys, detected_at)
     values (
         p_document_id, v_detection.recommended_action, v_confidence, v_best_match_id,
         (v_detection.candidates -> 0 ->> 'final_score')::double precision,
         v_detection.total_checked, v_detection.high_confidence_count,
         v_detection.medium_confidence_count, v_detection.low_confidence_count,
         v_detection.total_latency_ms, v_detection.short_circuited, v_detection.level_scores,
-        clock_timestamp())
+        v_detection.hot_band_keys, clock_timestamp())
     on conflict (document_id) do update set
         recommended_action = excluded.recommended_action,
         confidence = excluded.confidence,
@@ -249,6 +249,7 @@ begin
         total_latency_ms = excluded.total_latency_ms,
         short_circuited = excluded.short_circuited,
         level_scores = excluded.level_scores,
+        hot_band_keys = excluded.hot_band_keys,
         detected_at = excluded.detected_at;
 
     insert into sherlock.matches as o (
@@ -361,7 +362,8 @@ begin
             left join sherlock.documents as d on d.document_id = m.matched_document_id
             where m.document_id = p_document_id),
            v.total_checked, v.high_confidence_count, v.medium_confidence_count,
-           v.low_confidence_count, v.level_scores, v.short_circuited, v.total_latency_ms
+           v.low_confidence_count, v.level_scores, v.short_circuited, v.total_latency_ms,
+           v.hot_band_keys
     into v_detection
     from sherlock.detections as v
     where v.document_id = p_document_id;

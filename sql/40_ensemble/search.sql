@@ -49,6 +49,7 @@ begin
     v_result.matches := '{}';
     v_result.total_checked := 0;
     v_result.short_circuited := false;
+    v_result.hot_band_keys := 0;
     v_result.level_scores := '{}';
 
     if p_query.canonical_sha256 is not null then
@@ -87,7 +88,7 @@ begin
         v_scheme.band_count, v_scheme.rows_per_band);
 
     with by_bands as materialized (
-        select b.document_id, b.hot_keys
+        select b.document_id, b.hot_keys, max(b.hot_keys) over () as most_hot_keys
         from sherlock.band_candidates(v_keys, v_scheme.band_key_limit, p_before) as b
         where b.document_id <> v_self
         order by b.shared_bands desc, b.document_id
@@ -269,6 +270,7 @@ begin
     )
     select
         (select count(*) from candidates),
+        (select coalesce(max(b.most_hot_keys), 0) from by_bands as b),
         (select jsonb_strip_nulls(jsonb_build_object(
             'minhash', max(e.sketch_jaccard), 'tfidf', max(e.cosine),
             'entity', (select max(b.entity) from bounded as b)))
@@ -297,7 +299,7 @@ begin
              from reported as r
              join sherlock.documents as d using (document_id)),
             '{}')
-    into v_result.total_checked, v_result.level_scores, v_result.matches;
+    into v_result.total_checked, v_result.hot_band_keys, v_result.level_scores, v_result.matches;
     v_result.matches := v_result.matches[1:v_limit];
     return v_result;
 end;

@@ -7,26 +7,23 @@ Runs in a database of its own on an embedded server of its own, with the setting
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import json
 import resource
-import shutil
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from common import BATCH, milliseconds, quantiles, rounded, say, scratch_database
 from psycopg.types.json import Jsonb
 
 from sherlock_pg.cli.output import write_table
-from sherlock_pg.db import calls, schema
-from sherlock_pg.embedded.server import EmbeddedServer
+from sherlock_pg.db import calls
 from sherlock_pg.ingest.extract import extract_in_process
 from sherlock_pg.ingest.model import ExtractOptions
 from sherlock_pg.load.reading import entity_row
@@ -39,41 +36,6 @@ from sherlock_pg.samples.variants import Kind
 from sherlock_pg.vectorize import lifecycle
 
 DOCUMENTS = Path(__file__).parents[1] / "data" / "documents"
-BATCH = 250
-
-
-@contextlib.contextmanager
-def scratch_database() -> Iterator[psycopg.Connection]:
-    """Yield a connection to a new database on a new server, and remove both."""
-    root = Path(tempfile.mkdtemp(prefix="sherlock-bench-"))
-    root.chmod(0o711)
-    server = EmbeddedServer(root / "server")
-    try:
-        server.start()
-        schema.upgrade(server.url())
-        with psycopg.connect(server.url(), autocommit=True) as conn:
-            yield conn
-    finally:
-        server.stop()
-        shutil.rmtree(root, ignore_errors=True)
-
-
-def say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
-
-
-def quantiles(values: Sequence[float]) -> dict[str, float]:
-    ordered = sorted(values)
-    return {
-        "p50": statistics.median(ordered),
-        "p95": ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))],
-    }
-
-
-def milliseconds(call: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    call()
-    return (time.perf_counter() - started) * 1000
 
 
 def filings(count: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -267,7 +229,7 @@ def main() -> None:
         figures["native_page_ms"] = measure_native_page(Path(folder))
         figures["scanned_page"] = measure_scanned_page()
     write_table(_rows(figures), ["what", "measured", "unit", "target"])
-    print(json.dumps(_rounded(figures)))
+    print(json.dumps(rounded(figures)))
 
 
 def _rows(figures: dict[str, Any]) -> list[dict[str, Any]]:
@@ -297,12 +259,6 @@ def _rows(figures: dict[str, Any]) -> list[dict[str, Any]]:
         {"what": what, "measured": round(value, 3), "unit": unit, "target": target}
         for what, value, unit, target in rows
     ]
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return round(value, 4) if isinstance(value, float) else value
 
 
 if __name__ == "__main__":

@@ -155,6 +155,11 @@ detections = Table(
     Column("total_latency_ms", Double, nullable=False, comment="Time of the detection."),
     Column("short_circuited", Boolean, nullable=False, comment="An exact copy ended it early."),
     Column("level_scores", JSONB, nullable=False, comment="Best score of each level."),
+    integer_column(
+        "hot_band_keys",
+        "Band keys that more documents share than were read, at least.",
+        default=0,
+    ),
     timestamp_column("detected_at", "When it was made.", default=True),
     PrimaryKeyConstraint("document_id"),
     CheckConstraint("recommended_action in ('REJECT', 'REVIEW', 'ACCEPT')", name="action"),
