@@ -117,11 +117,13 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
-    v_renamed boolean;
+    v_is_same_row boolean;
 begin
     -- A name that is still there can't have got another one.
-    select bool_and(c.old_name is not distinct from c.new_name or a.attname is null)
-    into v_renamed
+    select cardinality(p_key) = cardinality(p_watch.key_columns)
+           and cardinality(p_text) = cardinality(p_watch.text_columns)
+           and bool_and(c.old_name = c.new_name or a.attname is null)
+    into v_is_same_row
     from (
         select k.old_name, k.new_name
         from unnest(p_watch.key_columns, p_key) as k (old_name, new_name)
@@ -131,7 +133,7 @@ begin
     ) as c
     left join pg_attribute as a
         on a.attrelid = p_watch.relation and a.attname = c.old_name and not a.attisdropped;
-    if not v_renamed
+    if not v_is_same_row
        or (p_watch.on_duplicate, p_watch.min_class, p_watch.doc_type)
           is distinct from (p_on_duplicate, p_min_class, p_doc_type)
        or (p_collection is not null
@@ -184,7 +186,7 @@ declare
     v_is_small boolean;
 begin
     perform sherlock._check_watched_relation(p_table);
-    perform sherlock._check_watch_options(p_on_duplicate, p_min_class);
+    perform sherlock._check_watch_options(p_on_duplicate, p_min_class, p_doc_type);
     perform sherlock._check_watch_privileges(p_table);
     -- Writers that came before have ended then, and those that come later see the triggers.
     execute format('lock table %s in share row exclusive mode', p_table);

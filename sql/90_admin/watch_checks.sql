@@ -1,6 +1,10 @@
 -- What a table must be like to be watched; each check says what to do instead.
 
-create or replace function sherlock._check_watch_options(p_on_duplicate text, p_min_class text)
+create or replace function sherlock._check_watch_options(
+    p_on_duplicate text,
+    p_min_class text,
+    p_doc_type text
+)
 returns void
 language plpgsql immutable parallel safe
 as $$
@@ -16,6 +20,12 @@ begin
             errcode = 'SH049',
             message = format('unknown p_min_class: %s', coalesce(p_min_class, 'null')),
             hint = 'EXACT, HIGH, MEDIUM or LOW: the class from which p_on_duplicate acts';
+    end if;
+    if coalesce(p_doc_type, '') = '' then
+        raise exception using
+            errcode = 'SH049',
+            message = 'p_doc_type is missing',
+            hint = 'default, auto to guess it from each text, or a type that has thresholds';
     end if;
 end;
 $$;
@@ -46,16 +56,12 @@ begin
     elsif v_class.relpersistence = 't' then
         v_problem := 'is temporary';
     elsif v_class.relkind not in ('r', 'p') then
-        v_problem := format('is a %s, not a table', case v_class.relkind
-            when 'v' then 'view'
-            when 'm' then 'materialized view'
-            when 'f' then 'foreign table'
-            when 'i' then 'index'
-            when 'I' then 'index'
-            when 'S' then 'sequence'
-            when 'c' then 'composite type'
-            else 'relation of kind ' || v_class.relkind
-        end);
+        v_problem := case v_class.relkind
+            when 'v' then 'is a view'
+            when 'm' then 'is a materialized view'
+            when 'f' then 'is a foreign table'
+            else 'is no table'
+        end;
     elsif v_class.relispartition then
         v_problem := 'is a partition';
         v_hint := format(
