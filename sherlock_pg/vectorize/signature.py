@@ -45,7 +45,7 @@ class Signer:
         UsageError: there are no such shingles (SQLSTATE SH010, as in SQL).
     """
 
-    def __init__(self, kind: str = "word", width: int = 3) -> None:
+    def __init__(self, kind: str = "word", width: int = 2) -> None:
         if width not in _WIDTHS.get(kind, ()):
             raise UsageError(
                 f"no such shingles: kind {kind!r}, width {width}",

@@ -174,9 +174,11 @@ begin
                   where s.document_id = d.document_id and s.scheme_id = p_scheme_id) is null
               -- What was too short for one scheme can be long enough for another.
               when 'short' then 'indexed' = sherlock._text_state(
-                  cardinality(sherlock.shingles(
-                      sherlock.canonical_text(sherlock.document_text(d.document_id)),
-                      v_scheme.shingle_kind, v_scheme.shingle_width)),
+                  sherlock._distinct_shingles(
+                      sherlock.shingles(
+                          sherlock.canonical_text(sherlock.document_text(d.document_id)),
+                          v_scheme.shingle_kind, v_scheme.shingle_width),
+                      v_scheme.min_shingles),
                   v_scheme.min_shingles, d.flags)
               else false
           end
