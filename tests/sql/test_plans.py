@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-DOCUMENTS = 3000
+DOCUMENTS = 2600
 """Of fewer vectors it would be right to read all."""
 GROUP = 30
 """Every so many documents share one text, but for some words: groups of four."""
