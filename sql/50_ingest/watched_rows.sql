@@ -46,7 +46,10 @@ begin
                    -- A transition table has no values of virtual columns.
                    when p_is_transition and a.attgenerated = 'v'
                    then format('(%s)::text', pg_get_expr(e.adbin, e.adrelid))
-                   else 't.' || quote_ident(a.attname) || '::text'
+                   when b.typnamespace = 'pg_catalog'::regnamespace
+                   then format('t.%s::text', quote_ident(a.attname))
+                   else format('case when t.%1$s is not null then format(''%%s'', t.%1$s) end',
+                               quote_ident(a.attname))
                end,
                ', ' order by c.position) filter (where not c.is_key),
            string_agg(quote_ident(c.name), ', ') filter (where a.attname is null)

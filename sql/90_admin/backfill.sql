@@ -169,5 +169,5 @@ comment on procedure sherlock.backfill(regclass, integer) is
 'transaction (1 to 100000), with a NOTICE of the progress after each; call it outside of a transaction '
 'block. Others go on writing meanwhile: who changes or deletes a row of the portion in work waits for its '
 'end. Interrupted, call it again: rows that are known and unchanged are only read. It also finds '
-'rows that changed or went while triggers were off. Errors: SH044 rights, SH046 not watched, SH047 a '
+'rows that changed or went without a trigger, as when a partition is dropped. Errors: SH044 rights, SH046 not watched, SH047 a '
 'column is gone, SH048 a key is too long, SH049 batch size.';

@@ -186,3 +186,16 @@ def test_composite_keys_go_in_their_order(database_url: str) -> None:
         ).fetchone()
         assert rows == (True,)
         assert known(conn) == 1100
+
+
+def test_rows_of_a_dropped_partition_are_forgotten(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute("create table p (id integer primary key, body text) partition by range (id)")
+        conn.execute("create table low partition of p for values from (0) to (10)")
+        conn.execute("create table high partition of p for values from (10) to (20)")
+        conn.execute("select sherlock.watch('p', 'id', array['body'])")
+        conn.execute("insert into p values (1, 'uno'), (11, 'once')")
+        conn.execute("drop table low")
+        conn.execute("call sherlock.backfill('p')")
+        assert conn.execute("select row_key from sherlock.watched_rows").fetchall() == [([11],)]
+        assert state(conn) == "active"

@@ -162,9 +162,7 @@ def test_a_key_that_fits_into_no_index(conn: psycopg.Connection) -> None:
 
 @pytest.fixture
 def roles(conn: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    conn.execute(
-        "create role keeper; create role stranger; grant keeper to stranger with inherit false"
-    )
+    conn.execute("create role keeper; create role stranger")
     conn.execute("grant usage on schema sherlock to keeper, stranger")
     conn.execute("create schema app authorization keeper; grant usage on schema app to stranger")
     conn.execute("set local role keeper")
@@ -182,38 +180,97 @@ def test_only_the_owner_of_the_table_can_watch_it(roles: psycopg.Connection) -> 
     assert "as keeper" in (diag.message_hint or "")
 
 
-def test_an_owner_without_superuser_rights_watches_as_the_hints_say(
-    roles: psycopg.Connection, text_of: Any
-) -> None:
-    """The schema's owner is a third one, neither the table's owner nor a superuser."""
-    diag = refused(roles, "select sherlock.watch('app.t', 'id', '{body}')")
-    assert diag.sqlstate == "SH044"
-    grants = (diag.message_hint or "").split("run: ")[1]
+@pytest.fixture
+def librarian(roles: psycopg.Connection) -> psycopg.Connection:
+    """Give the schema to a role that is no superuser."""
     roles.execute("reset role")
-    roles.execute(grants)  # type: ignore[arg-type]
-    roles.execute("create role librarian")
-    roles.execute("grant usage, create on schema sherlock to librarian")
+    roles.execute("create role librarian; grant usage, create on schema sherlock to librarian")
     for kind, query in (
-        ("table", "select oid::regclass::text from pg_class where relkind in ('r', 'p', 'v')"
-                  " and relnamespace = 'sherlock'::regnamespace"),
-        ("routine", "select oid::regprocedure::text from pg_proc"
-                    " where pronamespace = 'sherlock'::regnamespace"),
-    ):  # fmt: skip
+        (
+            "table",
+            "select oid::regclass::text from pg_class where relkind in ('r', 'p', 'v')"
+            " and relnamespace = 'sherlock'::regnamespace",
+        ),
+        (
+            "routine",
+            "select oid::regprocedure::text from pg_proc"
+            " where pronamespace = 'sherlock'::regnamespace",
+        ),
+    ):
         for (name,) in roles.execute(query).fetchall():  # type: ignore[arg-type]
             roles.execute(f"alter {kind} {name} owner to librarian")  # type: ignore[arg-type]
-    roles.execute("set local role keeper")
-    diag = refused(roles, "select sherlock.watch('app.t', 'id', '{body}')")
+    return roles
+
+
+def test_an_owner_without_superuser_rights_watches_as_the_hints_say(
+    librarian: psycopg.Connection, text_of: Any
+) -> None:
+    """The schema's owner is a third one, neither the table's owner nor a superuser."""
+    conn = librarian
+    conn.execute("set local role keeper")
+    diag = refused(conn, "select sherlock.watch('app.t', 'id', '{body}')")
+    assert diag.sqlstate == "SH044"
+    grants = (diag.message_hint or "").split("run: ")[1]
+    conn.execute("reset role")
+    conn.execute(grants)  # type: ignore[arg-type]
+    conn.execute("set local role keeper")
+    diag = refused(conn, "select sherlock.watch('app.t', 'id', '{body}')")
     assert "librarian, who owns the schema sherlock, can't read app.t" in (
         diag.message_primary or ""
     )
     for grant in (diag.message_hint or "").split(": ")[1].split("; "):
-        roles.execute(grant)  # type: ignore[arg-type]
-    roles.execute("insert into app.t values (1, %s)", [text_of(1)])
-    roles.execute("select sherlock.watch('app.t', 'id', '{body}')")
-    roles.execute("insert into app.t values (2, %s)", [text_of(1, version=1)])
-    roles.execute("update app.t set id = 3 where id = 2")
+        conn.execute(grant)  # type: ignore[arg-type]
+    conn.execute("insert into app.t values (1, %s)", [text_of(1)])
+    conn.execute("select sherlock.watch('app.t', 'id', '{body}')")
+    conn.execute("insert into app.t values (2, %s)", [text_of(1, version=1)])
+    conn.execute("update app.t set id = 3 where id = 2")
     pairs = "select key, matched_key, confidence from sherlock.watched_duplicates('app.t')"
-    assert roles.execute(pairs).fetchall() == [("3", "1", "HIGH")]
-    roles.execute("select sherlock.watch('app.t', 'id', '{body}')")
-    roles.execute("truncate app.t")
-    assert roles.execute("select sherlock.unwatch('app.t')").fetchone() == (0,)
+    assert conn.execute(pairs).fetchall() == [("3", "1", "HIGH")]
+    conn.execute("select sherlock.watch('app.t', 'id', '{body}')")
+    conn.execute("truncate app.t")
+    assert conn.execute("select sherlock.unwatch('app.t')").fetchone() == (0,)
+
+
+def test_one_role_owns_the_table_and_the_schema(
+    librarian: psycopg.Connection, text_of: Any
+) -> None:
+    conn = librarian
+    conn.execute("alter schema app owner to librarian; alter table app.t owner to librarian")
+    conn.execute("grant insert on app.t to stranger")
+    conn.execute("set local role librarian")
+    conn.execute("select sherlock.watch('app.t', 'id', '{body}', 'reject')")
+    conn.execute("set local role stranger")
+    conn.execute("insert into app.t values (1, %s)", [text_of(1)])
+    assert refused(conn, "insert into app.t values (2, %s)", text_of(1, 1)).sqlstate == "SH040"
+    conn.execute("set local role librarian")
+    assert conn.execute("select sherlock.unwatch('app.t')").fetchone() == (1,)
+
+
+def test_a_users_function_does_not_run_with_the_owners_rights(
+    librarian: psycopg.Connection,
+) -> None:
+    """A cast that the table's owner makes is not used on his rows."""
+    conn = librarian
+    conn.execute("create type app.mood as enum ('glad', 'sad')")
+    conn.execute("alter type app.mood owner to keeper; grant create on schema app to keeper")
+    conn.execute("grant usage on schema app to librarian; grant select on app.t to librarian")
+    conn.execute(
+        "create function app.spy(app.mood) returns text language plpgsql as"
+        " $$ begin raise exception 'run as %', current_user; end $$;"
+        "create function app.spy_json(app.mood) returns json language plpgsql as"
+        " $$ begin raise exception 'run as %', current_user; end $$;"
+        "alter function app.spy owner to keeper; alter function app.spy_json owner to keeper"
+    )
+    conn.execute("select sherlock.watch('app.t', 'id', '{body}')")
+    conn.execute("set local role keeper")
+    conn.execute("create cast (app.mood as text) with function app.spy(app.mood)")
+    conn.execute("create cast (app.mood as json) with function app.spy_json(app.mood)")
+    conn.execute("alter table app.t alter column body type app.mood using 'glad'::app.mood")
+    conn.execute("alter table app.t alter column id type app.mood using 'sad'::app.mood")
+    conn.execute("insert into app.t values ('sad', 'glad'), ('glad', null)")
+    conn.execute("reset role")
+    rows = conn.execute(
+        "select row_key, text_sha256 = sha256('glad'), text_sha256 = sha256('')"
+        " from sherlock.watched_rows order by 1"
+    ).fetchall()
+    assert rows == [(["glad"], False, True), (["sad"], True, False)]
