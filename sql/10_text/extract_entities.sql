@@ -1,7 +1,7 @@
--- Entities of a filing by patterns alone, for rows that plain SQL inserts; the Python rules find more.
--- Patterns are matched under the collation C on a copy in capitals without accents: what a letter is
--- must not depend on the server's locale. A session keeps 32 compiled patterns, and to compile one
--- costs more than to match it: where a plain comparison does, there is no pattern.
+-- Entities of a filing by patterns alone, for rows that plain SQL inserts; the Python rules find
+-- more. Patterns are matched under the collation C on a copy in capitals without accents: what a
+-- letter is must not depend on the server's locale. A session keeps 32 compiled patterns, and to
+-- compile one costs more than to match it: where a plain comparison does, there is no pattern.
 --
 -- Spans are offsets from 0, their ends exclusive. They come from a copy in which matches are marked
 -- E'\x01' and E'\x02', taken apart at the marks: that gives the offsets of all matches in one pass.
@@ -60,6 +60,7 @@ declare
     -- Where in the text without combining accents each of them was.
     v_accents integer[] := '{}';
     v_parties jsonb;
+    v_identifiers jsonb;
 begin
     if length(p_text) > c_head + c_tail + length(c_gap) then
         v_excerpt := left(p_text, c_head) || c_gap || right(p_text, c_tail);
@@ -81,6 +82,7 @@ begin
         v_folded := sherlock._folded_text(v_text);
     end if;
     v_parties := sherlock._parties(left(v_text, c_head), left(v_folded, c_head));
+    v_identifiers := sherlock._identifiers(v_folded, v_parties);
 
     return coalesce((
         select jsonb_agg(
@@ -95,25 +97,25 @@ begin
             select p.entity from jsonb_array_elements(v_parties) as p (entity)
             union all
             select i.entity
-            from jsonb_array_elements(sherlock._identifiers(v_folded, v_parties)) as i (entity)
+            from jsonb_each(v_identifiers) as i (key, entity)
         ) as f
         cross join lateral (
-            select (f.entity ->> 'start')::integer
-                       + (count(*) filter (where c.accent <= (f.entity ->> 'start')::integer))::integer
-                       as start,
-                   (f.entity ->> 'end')::integer
-                       + (count(*) filter (where c.accent <= (f.entity ->> 'end')::integer))::integer
-                       as "end"
-            from unnest(v_accents) as c (accent)
+            select (s.start + count(*) filter (where c.accent <= s.start))::integer as start,
+                   (s."end" + count(*) filter (where c.accent <= s."end"))::integer as "end"
+            from (select (f.entity -> 'start')::integer, (f.entity -> 'end')::integer)
+                as s (start, "end")
+            left join unnest(v_accents) as c (accent) on true
+            group by s.start, s."end"
         ) as a
     ), '[]');
 end;
 $$;
 
 comment on function sherlock.extract_entities(text) is
-'Parties and identifiers of a Spanish-language Colombian filing by patterns alone, as the array that '
-'sherlock.store_entities takes, in the order of the text: {role, value, id_type, owner, source, start, '
-'end}. source is sql; start and end are offsets in characters from 0; id_type and owner are left out '
-'where they are not known. Looked at are the first 12,000 and the last 4,000 characters, for parties '
-'the former only; at most 300 mails, dockets and numbers. Prefers silence to a wrong party. '
-'[] for null, and where nothing is found. The same on every server version and locale.';
+'Parties and identifiers of a Spanish-language Colombian filing by patterns alone, as the array '
+'that sherlock.store_entities takes, in the order of the text: {role, value, source, start, end}, '
+'where known id_type and owner, and is_comparable false for mail boxes of institutions. source is '
+'sql; start and end are offsets in characters from 0. Looked at are the first 12,000 and the last '
+'4,000 characters, for parties the former only, and at most 300 mails, 300 dockets and 300 '
+'numbers. Prefers silence to a wrong party. [] for null, and where nothing is found. The same on '
+'every server version and locale.';

@@ -10,7 +10,8 @@ as $$
 declare
     c_cue constant text :=
         '(?:^|[^A-Z0-9.])((?:N\.? ?I\.? ?T|N\.?U\.?I\.?P|R\.?C|C\.? ?[CE]|T\.? ?I|D\. ?I'
-        '|P\.?(?:P\.?T|E\.?P)|C(?:EDU[LI1]A|ED\.?)S?(?:\s+DE\s+(?:C(?:IUDADANIA|IU|\.)|EXTRANJERIA))?'
+        '|P\.?(?:P\.?T|E\.?P)'
+        '|C(?:EDU[LI1]A|ED\.?)S?(?:\s+DE\s+(?:C(?:IUDADANIA|IU|\.)|EXTRANJERIA))?'
         '|C\.? ?DE ?C|TARJETAS?\s+DE\s+IDENTIDAD|REGISTROS?\s+CIVIL(?:ES)?(?:\s+DE\s+NACIMIENTO)?'
         '|PASAPORTE|PERMISO\s+(?:POR|DE|ESPECIAL\s+DE)\s+(?:PROTECCION\s+TEMPORAL|PERMANENCIA)'
         '|DOCUMENTOS?\s+DE\s+IDENTI(?:DAD|FICACION)|IDENTIFICAD[OA]S?\s+CON(?:\s+EL)?'
@@ -60,24 +61,17 @@ begin
 end;
 $$;
 
-create or replace function sherlock._spans(p_text text, p_pattern text)
-returns table (span_start integer, prefix text, written text)
-language sql immutable strict parallel safe
--- Where a pattern of two groups matches: the second, and the first before it.
-begin atomic
-    select (sum(length(split_part(i.piece, E'\x02', 1)) + length(split_part(i.piece, E'\x02', 2))
-                + length(split_part(i.piece, E'\x02', 3)))
-                over (order by i.position)
-            - length(split_part(i.piece, E'\x02', 2)) - length(split_part(i.piece, E'\x02', 3))
-           )::integer,
-           split_part(i.piece, E'\x02', 1),
-           split_part(i.piece, E'\x02', 2)
-    from unnest(string_to_array(
-        regexp_replace(p_text collate "C", p_pattern, E'\x01\\1\x02\\2\x02', 'g'), E'\x01'))
-        with ordinality as i (piece, position)
-    order by i.position
-    offset 1 limit 300;
+create or replace function sherlock._marked(p_text text, p_pattern text)
+returns text[]
+language plpgsql immutable strict parallel safe
+as $$
+-- What stands before the matches of a pattern of two groups, then for each match the first group,
+-- the second and what follows, parted by E'\x02'.
+begin
+    return string_to_array(
+        regexp_replace(p_text collate "C", p_pattern, E'\x01\\1\x02\\2\x02', 'g'), E'\x01');
 end;
+$$;
 
 create or replace function sherlock._owner(
     p_before text,
@@ -161,25 +155,27 @@ create or replace function sherlock._identifiers(p_folded text, p_parties jsonb)
 returns jsonb
 language plpgsql immutable strict parallel safe
 as $$
--- Mails, dockets, ids and references; each value once, where it is first found with an owner. A digit
--- may be a letter that OCR reads for one.
+-- Mails, dockets, ids and references in an object by what tells them apart; each value once, where
+-- it is first found with an owner. A digit may be a letter that OCR reads for one.
 declare
+    c_most constant integer := 300;
     c_mail constant text :=
         '()([A-Z0-9][A-Z0-9._%+-]* ?@ ?[A-Z0-9-]*[A-Z0-9]'
         '(?:\.[A-Z0-9-]*[A-Z0-9]| ?\. ?(?:COM|CO|ORG|NET|EDU|GOV)\M)+)';
     c_docket constant text :=
-        '((?:^|[^0-9]))([0-9OIL|]{5}[ .-]{0,3}[0-9OIL|]{2}[ .-]{0,3}[0-9OIL|]{2}[ .-]{0,3}[0-9OIL|]{3}'
-        '[ .-]{0,3}[12][0-9OIL|]{3}[ .-]{0,3}[0-9OIL|]{5}(?:[ .-]{0,3}[0-9OIL|]{2})?)(?![0-9])';
+        '((?:^|[^0-9]))([0-9OIL|]{5}[ .-]{0,3}[0-9OIL|]{2}[ .-]{0,3}[0-9OIL|]{2}[ .-]{0,3}'
+        '[0-9OIL|]{3}[ .-]{0,3}[12][0-9OIL|]{3}[ .-]{0,3}[0-9OIL|]{5}'
+        '(?:[ .-]{0,3}[0-9OIL|]{2})?)(?![0-9])';
     c_number constant text :=
         '([A-Z|]*-?)([0-9][A-Z0-9|.,''/_-]+[A-Z0-9|]'
         '|[0-9][0-9OIL|]{0,2}(?: ?[.''] ?| )[0-9OIL|]{3}(?:(?: ?[.''] ?| )[0-9OIL|]{3}){0,2})';
     c_id constant text :=
-        '^[OIL|]?(?:[0-9OIL|]{1,3}(?:(?: ?[.''] ?|,| )[0-9OIL|]{3}){1,3}|[0-9OIL|]{5,11})(?:-[0-9])?$';
+        '^(?:[0-9OIL|]{1,3}(?:(?: ?[.''] ?|,| )[0-9OIL|]{3}){1,3}|[0-9OIL|]{4,11})(?:-[0-9])?$';
     c_reference constant text :=
         '(?:^|[^A-Z])(?:RESOLUCION(?:ES)?|CONTRATO|CONVENIO|POLIZA|FACTURA|EXPEDIENTE|OFICIO|ACTA'
         '|COMPARENDO|RADICADO|RADICACION|MATRICULA(?:\s+INMOBILIARIA)?|PAGARE|LETRA|ESCRITURA'
-        '|CREDITO|OBLIGACION|PETICION|PQRS?D?|SINIESTRO|LICENCIA|ORDEN|AUTORIZACION|CASO|SPOA|CUENTA)'
-        '(?:\s+(?:PUBLICA|DE\s+VENTA|ELECTRONICA))?(?:\s+CON)?(?:\s+EL)?'
+        '|CREDITO|OBLIGACION|PETICION|PQRS?D?|SINIESTRO|LICENCIA|ORDEN|AUTORIZACION|CASO|SPOA'
+        '|CUENTA)(?:\s+(?:PUBLICA|DE\s+VENTA|ELECTRONICA))?(?:\s+CON)?(?:\s+EL)?'
         '[\s:;.#(-]*(?:N(?:[O0]S?|ROS?|UM(?:ERO)?S?)?[\s.:#]+)*$';
     c_belonging constant text :=
         'DEL? +(?:LA +)?(?:ACCION|DEMAND|(?=ACTOR))(ANT|ACT|AD)[A-Z]*[^0-9]{0,14}$';
@@ -199,71 +195,101 @@ declare
     v_last_id_type text;
     v_last_end integer := 0;
     v_end integer;
-    v_span record;
+    v_start integer;
+    v_next integer;
+    v_pieces text[];
+    v_rest text;
 begin
-    for v_span in
-        select p.role, substr(p_folded, p.start + 1, p."end" - p.start) as name
-        from jsonb_to_recordset(p_parties) as p (role text, start integer, "end" integer)
-    loop
-        v_roles := v_roles || v_span.role;
-        v_names := v_names || v_span.name;
-        if not sherlock._is_institution(v_span.name) then
-            v_person_roles := v_person_roles || v_span.role;
-            v_person_names := v_person_names || v_span.name;
+    for v_i in 0 .. jsonb_array_length(p_parties) - 1 loop
+        v_start := (p_parties -> v_i -> 'start')::integer;
+        v_end := (p_parties -> v_i -> 'end')::integer;
+        v_written := substr(p_folded, v_start + 1, v_end - v_start);
+        v_roles := v_roles || (p_parties -> v_i ->> 'role');
+        v_names := v_names || v_written::text;
+        if not sherlock._is_institution(v_written) then
+            v_person_roles := v_person_roles || (p_parties -> v_i ->> 'role');
+            v_person_names := v_person_names || v_written::text;
         end if;
     end loop;
 
     if strpos(p_folded, '@') > 0 then
-        for v_span in select * from sherlock._spans(p_folded, c_mail) loop
-            v_value := lower(replace(v_span.written, ' ', ''));
+        v_pieces := sherlock._marked(p_folded, c_mail);
+        v_next := length(v_pieces[1]);
+        for v_i in 2 .. least(cardinality(v_pieces), c_most + 1) loop
+            v_prefix := split_part(v_pieces[v_i], E'\x02', 1);
+            v_written := split_part(v_pieces[v_i], E'\x02', 2);
+            v_start := v_next + length(v_prefix);
+            v_end := v_start + length(v_written);
+            v_next := v_end + length(split_part(v_pieces[v_i], E'\x02', 3));
+            v_value := lower(replace(v_written, ' ', '') collate "C");
             continue when length(v_value) > 200 or v_found -> v_value ? 'owner';
             v_owner := sherlock._mail_owner(
-                substr(p_folded, greatest(v_span.span_start - 299, 1),
-                       least(v_span.span_start, 300)),
+                substr(p_folded, greatest(v_start - 299, 1),
+                       least(v_start, 300)),
                 v_value, v_roles, v_names);
             continue when v_owner is null and v_found ? v_value;
             v_found := v_found || jsonb_build_object(v_value, jsonb_strip_nulls(jsonb_build_object(
                 'role', 'correo', 'value', v_value, 'owner', v_owner,
-                'start', v_span.span_start,
-                'end', v_span.span_start + length(v_span.written))));
+                -- A desk that thousands write to says nothing about who filed.
+                'is_comparable', case when v_value like any (array[
+                    'notific%', 'tutela%', 'juridic%', 'atencion%', 'contacto%', 'servicio%',
+                    'pqr%', 'buzon%', 'correspondencia%', 'secretaria%', 'info@%', 'gestion%',
+                    'ventanilla%', 'despacho%', 'requerimientos%', '%.gov.co', '%ramajudicial.%'])
+                    then false end,
+                'start', v_start,
+                'end', v_end)));
         end loop;
     end if;
 
-    for v_span in select * from sherlock._spans(p_folded, c_docket) loop
-        v_value := translate(v_span.written, 'OIL| .-', '0111');
+    v_pieces := sherlock._marked(p_folded, c_docket);
+    v_next := length(v_pieces[1]);
+    for v_i in 2 .. least(cardinality(v_pieces), c_most + 1) loop
+        v_prefix := split_part(v_pieces[v_i], E'\x02', 1);
+        v_written := split_part(v_pieces[v_i], E'\x02', 2);
+        v_start := v_next + length(v_prefix);
+        v_end := v_start + length(v_written);
+        v_next := v_end + length(split_part(v_pieces[v_i], E'\x02', 3));
+        v_value := translate(v_written, 'OIL| .-', '0111');
         continue when length(v_value) not in (21, 23) or v_found ? v_value
             or substr(v_value, 13, 2) not in ('19', '20');
         v_found := v_found || jsonb_build_object(v_value, jsonb_build_object(
             'role', 'radicado', 'value', v_value,
-            'start', v_span.span_start, 'end', v_span.span_start + length(v_span.written)));
+            'start', v_start, 'end', v_end));
     end loop;
 
-    for v_span in select * from sherlock._spans(p_folded, c_number) loop
-        v_written := v_span.written;
+    v_pieces := sherlock._marked(p_folded, c_number);
+    v_next := length(v_pieces[1]);
+    v_rest := v_pieces[1];
+    for v_i in 2 .. least(cardinality(v_pieces), c_most + 1) loop
+        v_prefix := split_part(v_pieces[v_i], E'\x02', 1);
+        v_written := split_part(v_pieces[v_i], E'\x02', 2);
+        v_start := v_next + length(v_prefix);
+        v_end := v_start + length(v_written);
+        -- What stands between the number before and this one.
+        v_before := right(v_rest, 70);
+        v_rest := split_part(v_pieces[v_i], E'\x02', 3);
+        v_next := v_end + length(v_rest);
         v_value := translate(v_written, translate(v_written, '0123456789', ''), '');
         continue when length(v_value) not between 3 and 20;
-        v_end := v_span.span_start + length(v_written);
-        v_before := substr(p_folded, greatest(v_span.span_start - 69, 1),
-                           least(v_span.span_start, 70));
-        v_prefix := rtrim(v_span.prefix, '-');
-        continue when not sherlock._may_announce(
-            -- CC1020345678 and NIT900123456 stand without a space.
-            case when v_prefix in ('CC', 'CE', 'TI', 'NIT', 'PPT') then v_before
-                 else left(v_before, greatest(length(v_before) - length(v_span.prefix), 0)) end);
+        -- CC1020345678 and NIT900123456 stand without a space.
+        if rtrim(v_prefix, '-') in ('CC', 'CE', 'TI', 'NIT', 'PPT') then
+            v_before := v_before || v_prefix;
+        end if;
+        continue when not sherlock._may_announce(v_before);
         v_id_type := null;
         if length(v_value) >= 4 and v_written ~ c_id then
             v_id_type := sherlock._id_type(v_before);
             -- 'cédulas 1.020.345.678 y 52.345.678'
-            if v_id_type is null and v_last_end > 0 and v_span.span_start - v_last_end < 9
-               and substr(p_folded, v_last_end + 1, v_span.span_start - v_last_end) collate "C"
+            if v_id_type is null and v_last_end > 0 and v_start - v_last_end < 9
+               and substr(p_folded, v_last_end + 1, v_start - v_last_end) collate "C"
                    ~ '^ [YE] (?:N[A-Z.]* ?)?$'
             then
                 v_id_type := v_last_id_type;
             end if;
         end if;
         if v_id_type is not null then
-            if v_span.prefix in ('O', 'I', 'L', '|') then
-                v_written := v_span.prefix || v_written;
+            if v_prefix in ('O', 'I', 'L', '|') then
+                v_written := v_prefix || v_written;
             end if;
             if v_id_type = 'NIT' and v_written like '%-_' then
                 v_written := left(v_written, -2);
@@ -285,8 +311,8 @@ begin
                     when 'ACT' then 'demandante' end;
             end if;
             if v_owner is null then
-                v_before := substr(p_folded, greatest(v_span.span_start - 419, 1),
-                                   least(v_span.span_start, 420));
+                v_before := substr(p_folded, greatest(v_start - 419, 1),
+                                   least(v_start, 420));
                 v_owner := case when v_id_type = 'NIT'
                     then sherlock._owner(v_before, v_roles, v_names, 420)
                     else sherlock._owner(v_before, v_person_roles, v_person_names, 420) end;
@@ -295,17 +321,16 @@ begin
             v_found := v_found || jsonb_build_object(v_key, jsonb_strip_nulls(jsonb_build_object(
                 'role', 'cedula', 'value', v_value, 'id_type', v_id_type, 'owner', v_owner,
                 'start', v_end - length(v_written), 'end', v_end)));
-        elsif length(v_span.prefix) <= 6 and not (
+        elsif length(v_prefix) <= 6 and not (
             length(v_value) = 4 and left(v_value, 2) in ('19', '20'))
         then
-            v_before := left(v_before, length(v_before) - length(v_span.prefix));
-            v_value := v_span.prefix || v_written;
+            v_value := v_prefix || v_written;
             continue when v_found ? v_value or v_before !~ c_reference;
             v_found := v_found || jsonb_build_object(v_value, jsonb_build_object(
                 'role', 'referencia', 'value', v_value,
-                'start', v_span.span_start - length(v_span.prefix), 'end', v_end));
+                'start', v_start - length(v_prefix), 'end', v_end));
         end if;
     end loop;
-    return coalesce((select jsonb_agg(f.entity) from jsonb_each(v_found) as f (key, entity)), '[]');
+    return v_found;
 end;
 $$;

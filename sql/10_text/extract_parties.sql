@@ -1,5 +1,6 @@
--- Parties of a filing by patterns on its folded copy (see extract_entities.sql). A raw value, beside a
--- label or in a sentence, is parted into parties, and of each what is not its name is taken off.
+-- Parties of a filing by patterns on its folded copy (see extract_entities.sql). A raw value, be it
+-- beside a label or in a sentence, is parted into parties, and of each what is not its name is taken
+-- off.
 
 create or replace function sherlock._is_institution(p_folded text)
 returns boolean
@@ -86,6 +87,7 @@ declare
         '|RESIDENTES?|VECIN[OA]S?|PRIVAD[OA]S? +DE|CIUDADAN[OA]S?|PERSONAS? +(?:JUR|NAT)[A-Z]*'
         '|AGENTE +OFICIOS[OA]|DEFENSORA? +(?:DE|PUBLIC[OA])|CORREO|E-?MAIL|ACUD[EIO]'
         '|N\.I\.T|C\. ?C|T\. ?[IP]|D\. ?I|Q\. ?E\. ?P)\M'
+        '| - *(?:SECCIONAL|REGIONAL|SUCURSAL|TERRITORIAL|SEDE|DIRECCION +(?:LOCAL|TERRITORIAL))\M'
         '|_{2,}|\.{3,}|[0-9][0-9.'' ]{5,30}[0-9]|\((?:REPARTO|MENOR|HIJ|MADRE|PADRE|Q)|@'
         '|, *(?:CALLE|CARRERA|CRA|CL|KR|AVENIDA|HOY|ANTES|HIJ[OA]|MADRE|PADRE|GERENTE|ALCALDE)\M'
         '|\. +(?:EL|LA|LOS|LAS|SE|EN|ES|LO|MI|CON|DICHA|ESTA|HECHOS|SENOR)\M';
@@ -107,12 +109,17 @@ declare
     v_original text collate "C";
     v_is_institution boolean;
 begin
-    o_start := coalesce(length(substring(p_folded from c_before)), 0);
+    o_start := coalesce(length(substring(p_folded collate "C" from c_before)), 0);
     v_name := substr(p_folded, o_start + 1);
     v_cut := regexp_instr(v_name, c_circumstances);
     o_is_cut := v_cut > 0;
     if o_is_cut then
-        v_name := left(v_name, v_cut - 1);
+        -- Behind what is left blank in a form there is no name. A dot may end an abbreviation.
+        if substr(v_name, v_cut, 2) in ('__', '..') then
+            o_start := null;
+            return;
+        end if;
+        v_name := left(v_name, v_cut - case when substr(v_name, v_cut, 1) = '.' then 0 else 1 end);
     end if;
     if strpos(v_name, '(') > 0 and strpos(v_name, ')') = 0 then
         v_name := split_part(v_name, '(', 1);
@@ -141,9 +148,13 @@ $$;
 
 create or replace function sherlock._begins_with_institution(p_folded text)
 returns boolean
-language sql immutable strict parallel safe
-return sherlock._is_institution(substring(p_folded from
-    '^ *(?:(?:EL|LA|LOS|LAS|A|AL|DEL|DE|EN|CONTRA|NUEVA|GRAN) +|")*([A-Z.]+(?:-S)?)'));
+language plpgsql immutable strict parallel safe
+as $$
+begin
+    return coalesce(sherlock._is_institution(substring(p_folded collate "C" from
+        '^ *(?:(?:EL|LA|LOS|LAS|A|AL|DEL|DE|EN|CONTRA|NUEVA|GRAN) +|")*([A-Z.]+(?:-S)?)')), false);
+end;
+$$;
 
 create or replace function sherlock._parts_parties(
     p_left text,
@@ -157,14 +168,15 @@ as $$
 declare
     v_mark constant text := btrim(p_separator);
     v_words constant integer := cardinality(string_to_array(btrim(p_left), ' '));
-    v_is_dependency constant boolean := p_right ~ ('^ *(?:SALA|SECCION|SUBSECCION|OFICINA|SUCURSAL'
-        '|SECCIONAL|REGIONAL|TERRITORIAL|DIRECCION|SUBDIRECCION|COMANDO|GRUPO|AREA|ZONA|SEDE'
+    v_is_dependency constant boolean := p_right collate "C" ~ (
+        '^ *(?:SALA|SECCION|SUBSECCION|OFICINA|SUCURSAL|SECCIONAL|REGIONAL|TERRITORIAL'
+        '|DIRECCION|SUBDIRECCION|COMANDO|GRUPO|AREA|ZONA|SEDE'
         '|DISTRITO (?:JUDICIAL|MILITAR)|DEPARTAMENTO DE POLICIA|DESPACHO|UNIDAD DE)\M');
 begin
     if v_mark like ';%' then
         return true;
     end if;
-    if v_mark in ('-', ',') and btrim(p_left) ~ '^(?:LA )?NACION\M' then
+    if v_mark in ('-', ',') and btrim(p_left) collate "C" ~ '^(?:LA )?NACION\M' then
         return false;
     end if;
     if sherlock._begins_with_institution(p_right) then
@@ -174,9 +186,9 @@ begin
         end if;
         return not (v_mark like ',%' and v_is_dependency);
     end if;
-    return sherlock._is_person(btrim(regexp_replace(p_left,
+    return sherlock._is_person(btrim(regexp_replace(p_left collate "C",
                '^ *(?:(?:EL|LA|LOS|LAS) +)?(?:SENOR(?:ES|AS|A)?|MENOR(?:ES)?) +', ''), ' .,"'))
-       and sherlock._is_person(btrim(substring(p_right from
+       and sherlock._is_person(btrim(substring(p_right collate "C" from
                '^ *(?:(?:EL|LA|LOS|LAS) +)?(?:SENOR(?:ES|AS|A)? +)?'
                '([A-Z'' -]+?)(?: +(?:MAYOR|IDENTIFICAD|CON|C\.?C)[^\n]*)?$'), ' .,"'));
 end;
@@ -206,7 +218,7 @@ declare
     v_name record;
 begin
     v_pieces := string_to_array(
-        regexp_replace(p_folded,
+        regexp_replace(p_folded collate "C",
             '( *[,;](?: *[YE](?= ))? *| +[YE] +| +-+ +| */ *)', E'\x01\\1\x02', 'g')
             || E'\x01;\x02',
         E'\x01');
@@ -249,7 +261,8 @@ declare
         '|SENTENCIA|FECHA|HECHOS|CLASE|ACCION\M|SENOR|CORREO|E-?MAIL|TEL\M|CEL\M|TELEFONO|CELULAR'
         '|DIRECCION|NOTIFICACIONES|TIPO|FALLO|OBJETO|MEDIO DE|NATURALEZA|CUANTIA|APODERAD|AGENTE'
         '|TERCER|INTERESAD|DELITO|PROCESAD|TRAMITE|CIUDAD|CEDULA|C\.? ?C|NIT|IDENTIFICA|NUMERO|JUEZ'
-        '|AFECTAD|CAUSANTE|PRETENSIONES|REPRESENTANTE|DOMICILIO|PRUEBAS|MAYOR|YO\M|REPUBLICA|E\. ?S)';
+        '|AFECTAD|CAUSANTE|PRETENSIONES|REPRESENTANTE|DOMICILIO|PRUEBAS|MAYOR|YO\M|REPUBLICA'
+        '|E\. ?S)';
     c_item constant text := '^ *(?:[*>-] *|\(?[0-9]{1,2}[.)-]+ *)';
     v_lines constant text[] := string_to_array(left(p_rest, 400), E'\n');
     v_value text collate "C" := v_lines[1];
@@ -268,7 +281,8 @@ begin
         end if;
         exit when btrim(v_line) = '' or v_line ~ c_other_label;
         v_original := btrim(substr(p_text, length(v_value) + 2, length(v_line)));
-        v_is_shouted := left(p_text, length(v_value)) = upper(left(p_text, length(v_value)) collate "C");
+        v_is_shouted :=
+            left(p_text, length(v_value)) = upper(left(p_text, length(v_value)) collate "C");
         if p_is_plural and (v_line ~ c_item or rtrim(v_last) like '%;') then
             v_value := v_value || ';' || v_line;
         elsif rtrim(v_last) like any (array['%,', '%-'])
@@ -300,15 +314,17 @@ as $$
 -- Parties beside or below a label: 'ACCIONANTE: ...'.
 declare
     c_label constant text :=
-        '((?:^|\n) *(?:[*>|-] *)?(?:\(?(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}|[IVX]{1,4}|[A-H])[.)-]{1,3}'
-        ' *)?(?:NOMBRES?(?: +Y +APELLIDOS)?(?: +COMPLETOS?)? +(?:DEL?|DE +LA|DE +LOS) +)?'
+        '((?:^|\n) *(?:[*>|-] *)?'
+        '(?:\(?(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}|[IVX]{1,4}|[A-H])[.)-]{1,3} *)?'
+        '(?:NOMBRES?(?: +Y +APELLIDOS)?(?: +COMPLETOS?)? +(?:DEL?|DE +LA|DE +LOS) +)?'
         '(?:EL +|LA +|LOS +|LAS +)?(?:(?:PARTE|ENTIDAD(?:ES)?|AUTORIDAD(?:ES)?) +)?|[|;.,] ?|  )'
         '((?:ACCIONANTE|DEMANDANTE|TUTELANTE|PETICIONARI[OA]|SOLICITANTE|EJECUTANTE|CONVOCANTE'
-        '|QUERELLANTE|ACCIONAD[OA]|DEMANDAD[OA]|TUTELAD[OA]|EJECUTAD[OA]|CONVOCAD[OA]|QUERELLAD[OA])'
-        'S?|ACTOR(?:AS|ES|A)?|DTE|DD[OA]|ACCTE|ACCD[OA])'
+        '|QUERELLANTE|ACCIONAD[OA]|DEMANDAD[OA]|TUTELAD[OA]|EJECUTAD[OA]|CONVOCAD[OA]'
+        '|QUERELLAD[OA])S?|ACTOR(?:AS|ES|A)?|DTE|DD[OA]|ACCTE|ACCD[OA])'
         '((?: ?\([A-Z]{1,2}\)| ?/ ?AS?\M)?(?: *[:|;.=-]+ *| *\n| +))';
+    c_reach constant integer := 2500;
     v_pieces constant text[] := string_to_array(
-        regexp_replace(p_folded, c_label, E'\x01\\1\x02\\2\x03\\3\x03', 'g'), E'\x01');
+        regexp_replace(p_folded collate "C", c_label, E'\x01\\1\x02\\2\x03\\3\x03', 'g'), E'\x01');
     v_found jsonb := '[]';
     v_position integer := length(v_pieces[1]);
     v_before text collate "C";
@@ -320,6 +336,10 @@ declare
     v_is_stack boolean := false;
     v_is_alone boolean;
     v_is_at_start boolean;
+    v_new jsonb;
+    v_name text;
+    v_known text;
+    v_names text[] := '{}';
     v_line text;
     v_role text;
 begin
@@ -338,6 +358,9 @@ begin
 
         v_is_at_start := strpos(v_before, E'\n') > 0 or v_i = 2 and v_pieces[1] = '';
 
+        -- Far below the heading a label stands before an address or an argument.
+        exit when v_found <> '[]' and v_start - (v_found -> 0 -> 'end')::integer > c_reach;
+
         -- Of labels in a stack above their values, none tells which is whose.
         v_is_alone := btrim(v_rest, E' \n') = '';
         v_role := case when v_label like any (array['ACTOR%', 'PETICION%', '%TE', '%TES'])
@@ -354,8 +377,19 @@ begin
             v_value := sherlock._labelled_value(
                 v_rest, substr(p_text, v_start + 1, 400),
                 v_label like '%S' or v_separator like '%(%');
-            v_found := v_found || sherlock._parties_in(
+            v_new := sherlock._parties_in(
                 substr(p_text, v_start + 1, length(v_value)), v_value, v_start, v_role, true);
+            <<new_parties>>
+            for v_j in 0 .. jsonb_array_length(v_new) - 1 loop
+                v_name := v_role || ' ' || substr(p_folded, (v_new -> v_j -> 'start')::integer + 1,
+                    (v_new -> v_j -> 'end')::integer - (v_new -> v_j -> 'start')::integer);
+                foreach v_known in array v_names loop
+                    continue new_parties when starts_with(v_known, v_name)
+                        or starts_with(v_name, v_known);
+                end loop;
+                v_names := v_names || v_name;
+                v_found := v_found || (v_new -> v_j);
+            end loop;
         end if;
         v_is_stack := v_is_alone and v_rest not like E'%\n%\n%\n%';
     end loop;
@@ -383,11 +417,11 @@ declare
     v_value text collate "C";
 begin
     for v_i in 1 .. 5 loop
-        v_start := regexp_instr(p_folded, c_against, v_from, 1, 0);
+        v_start := regexp_instr(p_folded collate "C", c_against, v_from, 1, 0);
         exit when v_start = 0;
-        v_end := regexp_instr(p_folded, c_against, v_from, 1, 1);
+        v_end := regexp_instr(p_folded collate "C", c_against, v_from, 1, 1);
         v_from := v_end;
-        v_value := substring(substr(p_folded, v_end, 260) from '^[^;]+');
+        v_value := split_part(substr(p_folded, v_end, 260), ';', 1);
         v_defendants := sherlock._parties_in(
             substr(p_text, v_end, length(v_value)), v_value, v_end - 1, 'demandado', false);
         continue when v_defendants = '[]';
@@ -395,8 +429,8 @@ begin
 
         v_between := substr(p_folded, v_start, v_end - v_start);
         v_lead := substring(v_between from
-            '^[A-Z ]+?(?: N[O.]* *[0-9-]{2,25})?(?: *-+ *| +(?:QUE +)?(?:[A-Z]{5,10}D[OA]S? +|INTERPUESTA +)'
-            '?(?:POR|DE)(?::| )+)');
+            '^[A-Z ]+?(?: N[O.]* *[0-9-]{2,25})?'
+            '(?: *-+ *| +(?:QUE +)?(?:[A-Z]{5,10}D[OA]S? +|INTERPUESTA +)?(?:POR|DE)[: ]+)');
         if v_lead is not null then
             v_value := rtrim(regexp_replace(
                 substr(v_between, length(v_lead) + 1), '[ ,-]+(?:EN +)?-?CONTRA$', ''));
@@ -436,15 +470,16 @@ declare
     v_rest text collate "C";
 begin
     for v_i in 1 .. 5 loop
-        v_start := regexp_instr(p_folded, c_speaker, v_from, 1, 0, '', 1);
+        v_start := regexp_instr(p_folded collate "C", c_speaker, v_from, 1, 0, '', 1);
         exit when v_start = 0;
-        v_from := regexp_instr(p_folded, c_speaker, v_from, 1, 1);
-        v_length := regexp_instr(p_folded, c_speaker, greatest(v_start - 20, 1), 1, 1, '', 1)
-            - v_start;
+        v_from := regexp_instr(p_folded collate "C", c_speaker, v_from, 1, 1);
+        v_length := regexp_instr(
+            p_folded collate "C", c_speaker, greatest(v_start - 20, 1), 1, 1, '', 1) - v_start;
         continue when v_length <= 0;
         v_rest := substr(p_folded, v_from, 700);
-        continue when v_rest !~ '\m(?:INTERPONGO|INSTAURO|PROMUEVO|FORMULO|PRESENTO|ACUDO|SOLICITO'
-                                '|INVOCO|MANIFIESTO|DEMANDO|COMPAREZCO|VENGO|ME +(?:PERMITO|DIRIJO))\M';
+        continue when v_rest !~ (
+            '\m(?:INTERPONGO|INSTAURO|PROMUEVO|FORMULO|PRESENTO|ACUDO|SOLICITO|INVOCO|MANIFIESTO'
+            '|DEMANDO|COMPAREZCO|VENGO|ME +(?:PERMITO|DIRIJO))\M');
         continue when v_rest ~ '\m(?:APODERAD|ABOGAD|DEFENSORA? |REPRESENTA|MANDATARI|T\. ?P\.)'
             and v_rest !~ '(?:NOMBRE +PROPIO|PROPIO +NOMBRE|CAUSA +PROPIA)';
         return sherlock._parties_in(
@@ -479,7 +514,7 @@ begin
         return v_found;
     end if;
     -- Sentences run on from one long line to the next.
-    v_flow := regexp_replace(p_folded, '([^\n]{45}[^\n.:])\n(?=[^\n])', '\1 ', 'g');
+    v_flow := regexp_replace(p_folded collate "C", '([^\n]{45}[^\n.:])\n(?=[^\n])', '\1 ', 'g');
     v_more := sherlock._narrated_parties(p_text, v_flow);
     if not v_found @> '[{"role": "demandante"}]'
        and not v_more @> '[{"role": "demandante"}]'
