@@ -50,4 +50,5 @@ $$;
 
 comment on function sherlock.band_keys(integer[], integer, integer, integer, integer) is
 'The keys by which candidates are found: one a band of p_rows_per_band slots, p_band_count bands. '
-'Keys of different schemes, collections and bands do not meet, but for chance hits of 64 bits.';
+'Keys of different schemes, collections and bands do not meet, but for chance hits of 64 bits. '
+'Errors: SH011 no such bands, SH012 not a signature.';

@@ -17,4 +17,5 @@ begin atomic
 end;
 
 comment on function sherlock.guess_doc_type(text) is
-'tutela, habeas_corpus or default: which action the first 6,000 characters name first.';
+'The type of a text, tutela, habeas_corpus or default: which action the first 6,000 '
+'characters name first.';

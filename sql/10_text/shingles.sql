@@ -77,7 +77,7 @@ $$;
 comment on function sherlock.shingles(text, text, integer) is
 'The shingles of a canonical text (sherlock.canonical_text) in order, as 64-bit hashes: runs of '
 'p_width words (p_kind word, 1 to 9) or characters (p_kind char, 3 to 16). A text shorter than '
-'p_width is one shingle, an empty text none.';
+'p_width is one shingle, an empty text none. Error: SH010 no such shingles.';
 
 create or replace function sherlock.hash_self_test()
 returns boolean

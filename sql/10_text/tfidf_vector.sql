@@ -98,5 +98,5 @@ end
 $$;
 
 comment on function sherlock.sign_projection(sparsevec) is
-'512 bits: on which side of 512 fixed random hyperplanes a TF-IDF vector lies. The share of bits '
-'in which two vectors differ estimates their angle. Null for a vector without terms.';
+'The 512 signs of a TF-IDF vector: on which side of 512 fixed random hyperplanes it lies. The '
+'share of bits in which two vectors differ estimates their angle. Null for a vector without terms.';

@@ -25,13 +25,13 @@ returns setof sherlock.match
 language plpgsql stable
 set search_path from current
 as $$
-begin
-    return query
-    select m.*
-    from unnest((sherlock._search(
+declare
+    -- Not in the query: the planner would search once for its estimate.
+    v_found sherlock._search_result := sherlock._search(
         sherlock._query_of_document(p_document_id),
-        sherlock._scope_before(p_document_id, p_scope), p_limit)).matches) as m
-    limit p_limit;
+        sherlock._scope_before(p_document_id, p_scope), p_limit);
+begin
+    return query select m.* from unnest(v_found.matches) as m limit p_limit;
 end;
 $$;
 
@@ -76,17 +76,16 @@ returns setof sherlock.match
 language plpgsql stable
 set search_path from current
 as $$
-begin
-    return query
-    select m.*
-    from unnest((sherlock._search(
+declare
+    v_found sherlock._search_result := sherlock._search(
         sherlock._query_of_text(
             sherlock.collection_id(p_collection),
             case when p_doc_type = 'auto' then sherlock.guess_doc_type(p_text)
                  else p_doc_type end,
             p_text, p_entities),
-        null, p_limit)).matches) as m
-    limit p_limit;
+        null, p_limit);
+begin
+    return query select m.* from unnest(v_found.matches) as m limit p_limit;
 end;
 $$;
 

@@ -145,13 +145,15 @@ begin
     promising as materialized (
         select e.*
         from estimated as e
-        -- The best that the pair can still reach: entities all equal, or none comparable.
-        where sherlock._can_reach(
-                v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, 1.0,
-                v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
-           or sherlock._can_reach(
-                v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, null,
-                v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
+        -- A text that is too short or was badly read has neither: people alone make no duplicate.
+        where num_nonnulls(e.sketch_jaccard, e.cosine) > 0
+          -- The best that the pair can still reach: entities all equal, or none comparable.
+          and (sherlock._can_reach(
+                   v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, 1.0,
+                   v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight)
+               or sherlock._can_reach(
+                   v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, null,
+                   v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight))
     ),
     -- The entity score as sherlock.compare_entities would have it, with less work: ids and addresses
     -- first; names only if their agreement can still lift the pair to LOW and they look alike.

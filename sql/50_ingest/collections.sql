@@ -49,4 +49,5 @@ $$;
 
 comment on function sherlock.create_collection(text, text, text) is
 'Makes a collection, or returns the id of the one with this name. Profile legal: parties count. '
-'Profile text: no entities, the text levels weigh 0.40 and 0.60.';
+'Profile text: no entities, the text levels weigh 0.40 and 0.60. Error: SH006 no name, no '
+'such profile or no such scheme.';
