@@ -121,9 +121,7 @@ begin
     return query
     select p.*
     from sherlock.watched_pairs as p
-    join sherlock.watched_rows as r on r.document_id = p.document_id
-    join sherlock.watches as w on w.watch_id = r.watch_id
-    where w.relation = p_table;
+    where p.table_name = p_table::text;
 end;
 $$;
 

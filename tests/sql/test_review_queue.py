@@ -38,7 +38,7 @@ def change(conn: psycopg.Connection, number: int, text: str) -> None:
 def open_pairs(conn: psycopg.Connection) -> list[tuple[str, str, str]]:
     return conn.execute(
         "select key, matched_key, confidence from sherlock.open_reviews order by review_id"
-    ).fetchall()  # type: ignore[return-value]
+    ).fetchall()
 
 
 def first_review(conn: psycopg.Connection) -> int:
@@ -119,7 +119,7 @@ def test_a_pair_that_ends_is_withdrawn(queue: psycopg.Connection, end: str) -> N
     put(queue, 1, BASE)
     put(queue, 2, BASE)
     review_id = first_review(queue)
-    queue.execute(end)  # type: ignore[arg-type]
+    queue.execute(end)
     assert decisions(queue) == ["withdrawn"]
     with pytest.raises(psycopg.DatabaseError, match="withdrawn: its pair ended") as caught:
         queue.execute("select sherlock.decide(%s, 'duplicate')", [review_id])
@@ -162,7 +162,7 @@ def test_a_decision_that_makes_no_sense(
     put(queue, 2, BASE)
     query = f"select sherlock.decide({arguments.format(review=first_review(queue))})"
     with pytest.raises(psycopg.DatabaseError, match=message) as caught:
-        queue.execute(query)  # type: ignore[arg-type]
+        queue.execute(query)
     assert caught.value.diag.sqlstate == sqlstate
     assert caught.value.diag.message_hint
 

@@ -13,13 +13,13 @@ INSERT = "insert into public.feed_items (feed_item_id, title, body) values (%s, 
 
 
 def scalar(conn: psycopg.Connection, query: str, *values: Any) -> Any:
-    row = conn.execute(query, values).fetchone()  # type: ignore[arg-type]
+    row = conn.execute(query, values).fetchone()
     assert row is not None
     return row[0]
 
 
 def watched(conn: psycopg.Connection, *columns: str) -> Any:
-    row = conn.execute(f"select {', '.join(columns)} from sherlock.watched").fetchone()  # type: ignore[arg-type]
+    row = conn.execute(f"select {', '.join(columns)} from sherlock.watched").fetchone()
     assert row is not None
     return row if len(columns) > 1 else row[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,8 +17,8 @@ ROWS = 1200
 def large(database_url: str, text_of: Any) -> Iterator[psycopg.Connection]:
     """Watch a table with more rows than are judged at once; every hundredth is the same text."""
     with psycopg.connect(database_url, autocommit=True) as conn:
-        conn.execute("create table t (id integer primary key, body text)")
-        with conn.cursor().copy("copy t from stdin") as copy:
+        conn.execute("create table t (id integer primary key, body text, seen boolean)")
+        with conn.cursor().copy("copy t (id, body) from stdin") as copy:
             for number in range(ROWS, 0, -1):
                 copy.write_row((number, f"{number} renglón corto" if number % 100 else text_of(0)))
         yield conn
@@ -141,7 +142,7 @@ def test_a_row_that_changes_while_its_portion_is_judged(
     large.execute("select sherlock.watch('t', 'id', array['body'])")
     with psycopg.connect(database_url) as portion:
         portion.execute("select sherlock._backfill_batch(watch_id, null, 10) from sherlock.watches")
-        run_blocked(lambda: large.execute(change), then=portion.commit)  # type: ignore[arg-type]
+        run_blocked(lambda: large.execute(change), then=portion.commit)
     rows = large.execute(
         "select w.row_key, w.text_sha256 = sha256(convert_to(t.body, 'UTF8'))"
         " from sherlock.watched_rows as w left join t on t.id = (w.row_key ->> 0)::integer"
@@ -199,3 +200,38 @@ def test_rows_of_a_dropped_partition_are_forgotten(database_url: str) -> None:
         conn.execute("call sherlock.backfill('p')")
         assert conn.execute("select row_key from sherlock.watched_rows").fetchall() == [([11],)]
         assert state(conn) == "active"
+
+
+def test_a_portion_that_a_writer_gets_in_the_way_of_is_tried_again(
+    large: psycopg.Connection, database_url: str
+) -> None:
+    """Each waits for a row of the other; the portion gives way, because it waited first."""
+    large.execute("select sherlock.watch('t', 'id', array['body'])")
+    large.execute("set deadlock_timeout = '1s'")
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            large.execute("call sherlock.backfill('t')")
+        except psycopg.Error as error:
+            errors.append(error)
+
+    with psycopg.connect(database_url) as writer:
+        writer.execute("set deadlock_timeout = '1min'")
+        writer.execute("update t set seen = true where id = 20")
+        thread = threading.Thread(target=work)
+        thread.start()
+        while writer.execute("select from pg_locks where not granted").fetchone() is None:
+            time.sleep(0.01)
+        writer.execute("update t set body = 'ya es otro' where id = 1")
+        writer.commit()
+    thread.join(timeout=60)
+    assert errors == []
+    deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
+    large.execute("select pg_stat_force_next_flush()")
+    assert large.execute(deadlocks).fetchone() == (1,)
+    assert (known(large), state(large)) == (ROWS, "active")
+    row = large.execute(
+        "select text_sha256 = sha256('ya es otro') from sherlock.watched_rows where row_key = '[1]'"
+    ).fetchone()
+    assert row == (True,)

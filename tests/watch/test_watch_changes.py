@@ -242,19 +242,19 @@ def test_a_renamed_column_is_asked_for(
     watch(feed)
     conn.execute(INSERT, [1, "x", text_of(1)])
     before = known(conn)
-    conn.execute(f"alter table public.feed_items rename column {column} to cuerpo")  # type: ignore[arg-type]
+    conn.execute(f"alter table public.feed_items rename column {column} to cuerpo")
     assert state(conn) == "columns missing"
     with (
         pytest.raises(psycopg.DatabaseError, match=f"no column {column} any more") as caught,
         conn.transaction(),
     ):
-        conn.execute(f"insert into public.feed_items (title, {key}) values ('x', 2)")  # type: ignore[arg-type]
+        conn.execute(f"insert into public.feed_items (title, {key}) values ('x', 2)")
     assert caught.value.diag.sqlstate == "SH047"
     assert "p_key => ..." in (caught.value.diag.message_hint or "")
     watch(feed, p_key=key, p_text=text)
     assert state(conn) == "active"
     conn.execute(
-        f"insert into public.feed_items ({key}, {text[1]}, title) values (2, %s, 'x')",  # type: ignore[arg-type]
+        f"insert into public.feed_items ({key}, {text[1]}, title) values (2, %s, 'x')",
         [text_of(1)],
     )
     assert pairs(conn, feed) == {("2", "1", "EXACT")}

@@ -65,10 +65,10 @@ def test_two_schemas_have_a_table_of_the_same_name(
     conn: psycopg.Connection, text_of: Any, pairs: Any
 ) -> None:
     for schema in ("first", "second"):
-        conn.execute(f"create schema {schema}")  # type: ignore[arg-type]
-        conn.execute(f"create table {schema}.t (id integer primary key, body text)")  # type: ignore[arg-type]
+        conn.execute(f"create schema {schema}")
+        conn.execute(f"create table {schema}.t (id integer primary key, body text)")
         conn.execute("select sherlock.watch(%s, 'id', array['body'])", [f"{schema}.t"])
-        conn.execute(f"insert into {schema}.t values (1, %s), (2, %s)", [text_of(1)] * 2)  # type: ignore[arg-type]
+        conn.execute(f"insert into {schema}.t values (1, %s), (2, %s)", [text_of(1)] * 2)
     assert pairs(conn, "first.t") == pairs(conn, "second.t") == {("2", "1", "EXACT")}
     collections = conn.execute("select collection from sherlock.watched order by 1").fetchall()
     assert collections == [("first.t",), ("second.t",)]
@@ -98,19 +98,19 @@ def test_keys_of_any_type(
 ) -> None:
     conn.execute("""create type mood as enum ('glad', 'it''s "sad"')""")
     conn.execute("create domain code as text check (value ~ '^[A-Z]-[0-9]$')")
-    conn.execute(f"create table t (k {key_type} primary key, body text)")  # type: ignore[arg-type]
+    conn.execute(f"create table t (k {key_type} primary key, body text)")
     conn.execute(
         f"insert into t values ('{first.replace(chr(39), chr(39) * 2)}', %s)", [text_of(1)]
-    )  # type: ignore[arg-type]
+    )
     conn.execute("select sherlock.watch('t', 'k', array['body'])")
     conn.execute(
         f"insert into t values ('{second.replace(chr(39), chr(39) * 2)}', %s)", [text_of(2)]
-    )  # type: ignore[arg-type]
+    )
     texts = "select sherlock.document_text(document_id) from sherlock.watched_rows order by 1"
     assert sorted(conn.execute(texts).fetchall()) == sorted([(text_of(1),), (text_of(2),)])
     conn.execute("update t set body = %s", [text_of(3)])
     assert conn.execute(texts).fetchall() == [(text_of(3),)] * 2
-    conn.execute(f"delete from t where k = '{first.replace(chr(39), chr(39) * 2)}'")  # type: ignore[arg-type]
+    conn.execute(f"delete from t where k = '{first.replace(chr(39), chr(39) * 2)}'")
     assert len(conn.execute(texts).fetchall()) == 1
     # Everything is known: nothing is left to add or to forget.
     before = conn.execute("select * from sherlock.watched_rows").fetchall()
@@ -160,19 +160,19 @@ def test_composed_and_decomposed_are_the_same_text(conn: psycopg.Connection, pai
     for number, form in ((1, "NFC"), (2, "NFD")):
         conn.execute(
             "insert into t values (%s, %s)",
-            [number, unicodedata.normalize(form, text)],  # type: ignore[arg-type]
+            [number, unicodedata.normalize(form, text)],
         )
     assert pairs(conn, "t") == {("2", "1", "EXACT")}
 
 
-def test_a_text_of_five_megabytes(conn: psycopg.Connection, text_of: Any, pairs: Any) -> None:
+def test_a_text_of_five_megabytes(conn: psycopg.Connection, text_of: Any) -> None:
     conn.execute("create table t (id integer primary key, body text)")
     conn.execute("select sherlock.watch('t', 'id', array['body'])")
     long_text = "\n".join(text_of(number) for number in range(9500))
     assert len(long_text) > 5_000_000
     conn.execute("insert into t values (1, %s)", [long_text])
-    conn.execute("insert into t values (2, %s)", [long_text])
-    assert pairs(conn, "t") == {("2", "1", "EXACT")}
+    row = conn.execute("select text_state, word_count from sherlock.documents").fetchone()
+    assert row == ("indexed", 9500 * 80)
 
 
 @pytest.mark.parametrize("kind", ["stored", "virtual"])
@@ -182,7 +182,7 @@ def test_generated_columns_are_texts_too(
     if kind == "virtual" and conn.info.server_version < 180000:
         pytest.skip("virtual columns came with PostgreSQL 18")
     conn.execute(
-        'create table t (id integer primary key, body text, "Shouted" text generated always as'  # type: ignore[arg-type]
+        'create table t (id integer primary key, body text, "Shouted" text generated always as'
         f" (upper(body) || ' ' || id) {kind})"
     )
     conn.execute("select sherlock.watch('t', 'id', array['Shouted'])")

@@ -39,7 +39,7 @@ def tables(conn: psycopg.Connection) -> psycopg.Connection:
 
 def refused(conn: psycopg.Connection, query: str, *values: Any) -> psycopg.errors.Diagnostic:
     with pytest.raises(psycopg.DatabaseError) as caught, conn.transaction():
-        conn.execute(query, values)  # type: ignore[arg-type]
+        conn.execute(query, values)
     diag = caught.value.diag
     assert diag.message_hint
     return diag
@@ -197,8 +197,8 @@ def librarian(roles: psycopg.Connection) -> psycopg.Connection:
             " where pronamespace = 'sherlock'::regnamespace",
         ),
     ):
-        for (name,) in roles.execute(query).fetchall():  # type: ignore[arg-type]
-            roles.execute(f"alter {kind} {name} owner to librarian")  # type: ignore[arg-type]
+        for (name,) in roles.execute(query).fetchall():
+            roles.execute(f"alter {kind} {name} owner to librarian")
     return roles
 
 
@@ -212,14 +212,14 @@ def test_an_owner_without_superuser_rights_watches_as_the_hints_say(
     assert diag.sqlstate == "SH044"
     grants = (diag.message_hint or "").split("run: ")[1]
     conn.execute("reset role")
-    conn.execute(grants)  # type: ignore[arg-type]
+    conn.execute(grants)
     conn.execute("set local role keeper")
     diag = refused(conn, "select sherlock.watch('app.t', 'id', '{body}')")
     assert "librarian, who owns the schema sherlock, can't read app.t" in (
         diag.message_primary or ""
     )
     for grant in (diag.message_hint or "").split(": ")[1].split("; "):
-        conn.execute(grant)  # type: ignore[arg-type]
+        conn.execute(grant)
     conn.execute("insert into app.t values (1, %s)", [text_of(1)])
     conn.execute("select sherlock.watch('app.t', 'id', '{body}')")
     conn.execute("insert into app.t values (2, %s)", [text_of(1, version=1)])
