@@ -10,18 +10,21 @@ begin
     from unnest(p_document_ids, p_texts) as t (document_id, content)
     where d.document_id = t.document_id and d.doc_type = 'auto';
 
+    -- All are looked for before any is stored: the two use more regular expressions together than
+    -- a session keeps compiled.
     perform sherlock.store_entities(e.document_id, e.entities)
     from (
-        select d.document_id,
-               coalesce(
-                   d.supplied_entities,
-                   case when c.profile = 'legal' then sherlock.extract_entities(t.content) end,
-                   '[]') as entities
-        from unnest(p_document_ids, p_texts) as t (document_id, content)
-        join sherlock.documents as d using (document_id)
-        join sherlock.collections as c using (collection_id)
-        order by d.document_id
-        offset 0
+        with found as materialized (
+            select d.document_id,
+                   coalesce(
+                       d.supplied_entities,
+                       case when c.profile = 'legal' then sherlock.extract_entities(t.content) end,
+                       '[]') as entities
+            from unnest(p_document_ids, p_texts) as t (document_id, content)
+            join sherlock.documents as d using (document_id)
+            join sherlock.collections as c using (collection_id)
+        )
+        select f.document_id, f.entities from found as f order by f.document_id
     ) as e
     where e.entities <> '[]'
        or exists (select from sherlock.entities as o where o.document_id = e.document_id);
