@@ -256,6 +256,13 @@ def upgrade() -> None:
         schema="sherlock",
         postgresql_where=sa.text("decision is null"),
     )
+    op.create_index(
+        "review_queue_pair_idx",
+        "review_queue",
+        ["document_id", "matched_document_id"],
+        unique=False,
+        schema="sherlock",
+    )
     op.create_table(
         "watches",
         sa.Column(

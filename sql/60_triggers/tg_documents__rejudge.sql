@@ -13,6 +13,13 @@ begin
     select array_agg(o.document_id), array_agg(o.name) into v_document_ids, v_names
     from deleted_documents as o;
     if v_document_ids is not null then
+        -- Where both documents of a pair go, the second to go can't look up the other's name.
+        update sherlock.closed_matches as c
+        set matched_name = o.name
+        from deleted_documents as d, deleted_documents as o
+        where c.document_id = d.document_id
+          and c.matched_document_id = o.document_id
+          and c.matched_name is null;
         perform sherlock._rejudge(
             sherlock._close_matches_with(v_document_ids, v_names, 'deleted'), 'deleted');
     end if;

@@ -252,6 +252,7 @@ review_queue = Table(
     timestamp_column("decided_at", "When."),
     CheckConstraint("decision in ('duplicate', 'distinct', 'withdrawn')", name="decision"),
     CheckConstraint("(decision is null) = (decided_at is null)", name="decided"),
+    Index("review_queue_pair_idx", "document_id", "matched_document_id"),
     Index(
         "review_queue_open_idx",
         "document_id",
