@@ -183,3 +183,46 @@ def test_a_loaded_file_and_an_inserted_text(database_url: str) -> None:
             client.commit()
             judged.result(30)
     assert_all_pairs(database_url, [[claim[0], inserted[0]]], "HIGH")
+
+
+@pytest.mark.parametrize("isolation", ISOLATION_LEVELS, ids=lambda level: level.name)
+@pytest.mark.parametrize(("sessions", "trials"), [(2, 20), (8, 4)])
+def test_of_near_equal_rows_a_rejecting_table_keeps_one(
+    database_url: str, isolation: IsolationLevel, sessions: int, trials: int
+) -> None:
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute(
+            "create table notes (id bigint generated always as identity primary key, t text)"
+        )
+        conn.execute(
+            "select sherlock.watch('notes', p_key => 'id', p_text => array['t'],"
+            " p_on_duplicate => 'reject')"
+        )
+
+    def insert(barrier: threading.Barrier, trial: int, variant: int) -> str:
+        with psycopg.connect(database_url) as conn:
+            conn.isolation_level = isolation
+            conn.execute("select 1")
+            conn.rollback()
+            barrier.wait()
+            while True:
+                try:
+                    with conn.transaction():
+                        conn.execute("insert into notes (t) values (%s)", [text(trial, variant)])
+                    return "kept"
+                except RETRYABLE:
+                    continue
+                except psycopg.Error as error:
+                    assert error.sqlstate == "SH040", error
+                    return "rejected"
+
+    with ThreadPoolExecutor(sessions) as pool:
+        for trial in range(trials):
+            barrier = threading.Barrier(sessions, timeout=30)
+            ends = [pool.submit(insert, barrier, trial, n) for n in range(sessions)]
+            assert sorted(end.result(60) for end in ends) == ["kept"] + ["rejected"] * (
+                sessions - 1
+            )
+    with psycopg.connect(database_url) as conn:
+        assert conn.execute("select count(*) from notes").fetchone() == (trials,)
+        assert conn.execute("select count(*) from sherlock.matches").fetchone() == (0,)

@@ -227,9 +227,9 @@ def test_a_portion_that_a_writer_gets_in_the_way_of_is_tried_again(
         writer.commit()
     thread.join(timeout=60)
     assert errors == []
-    deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
+    deadlocks = "select deadlocks > 0 from pg_stat_database where datname = current_database()"
     large.execute("select pg_stat_force_next_flush()")
-    assert large.execute(deadlocks).fetchone() == (1,)
+    assert large.execute(deadlocks).fetchone() == (True,)
     assert (known(large), state(large)) == (ROWS, "active")
     row = large.execute(
         "select text_sha256 = sha256('ya es otro') from sherlock.watched_rows where row_key = '[1]'"
