@@ -9,15 +9,12 @@ own: what is done stays done, and what is not is done by the next run.
 from __future__ import annotations
 
 import contextlib
-import os
-import socket
 import threading
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -27,14 +24,13 @@ from sherlock_pg.db import calls
 from sherlock_pg.db.connection import connect
 from sherlock_pg.errors import EnvironmentFault, SherlockError
 from sherlock_pg.ingest.pool import Extractor
+from sherlock_pg.load import claims
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
 from sherlock_pg.load.outcome import Outcome, best_match, copy_of_file, from_gate
 from sherlock_pg.load.reading import DocumentReader, Reading
 from sherlock_pg.load.walk import storable
 from sherlock_pg.vectorize import lifecycle
 
-_LEASE = timedelta(minutes=2)
-_RENEW_SECONDS = 20.0
 _CLAIMS_AHEAD = 4
 """Files claimed per worker: enough to keep it busy, few enough to give back."""
 
@@ -105,7 +101,7 @@ class Loader:
         self._options = options
         self._extractor = extractor
         self._reader = reader
-        self._worker = f"{_host_prefix()}{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._worker = claims.new_worker_name()
         self._stop = threading.Event()
         self._local = threading.local()
         self._connections: list[psycopg.Connection] = []
@@ -133,8 +129,8 @@ class Loader:
             calls.create_collection(conn, self._options.collection)
             found = lifecycle.state(conn, self._options.collection)
             is_deferred = found.needs_fit(arriving=len(files))
-            _release_dead_readers(conn)
-            with self._claims_renewed(), self._cleanup(conn):
+            claims.release_dead_readers(conn)
+            with claims.renewed(self._conninfo, self._worker), self._cleanup(conn):
                 progress.stage("reading", len(files))
                 slots = self._read_all(conn, files, progress, None if is_deferred else on_outcome)
                 if is_deferred:
@@ -208,7 +204,7 @@ class Loader:
             name=storable(path.name),
             source_uri=storable(path.absolute()),
             worker=self._worker,
-            lease=_LEASE,
+            lease=claims.LEASE,
             retry_failed=self._options.retry_failed,
         )
         if claim.outcome != "claimed":
@@ -355,61 +351,12 @@ class Loader:
                     other.execute("select pg_terminate_backend(%s, 5000)", [backend_pid])
                 calls.release_claims(other, self._worker)
 
-    @contextlib.contextmanager
-    def _claims_renewed(self) -> Iterator[None]:
-        is_over = threading.Event()
-
-        def renew() -> None:
-            while not is_over.wait(_RENEW_SECONDS):
-                with (
-                    contextlib.suppress(psycopg.OperationalError, SherlockError),
-                    connect(self._conninfo, autocommit=True) as conn,
-                ):
-                    calls.renew_claims(conn, self._worker, _LEASE)
-
-        thread = threading.Thread(target=renew, name="renew-claims", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            thread.join()
-
     def _thread_connection(self) -> psycopg.Connection:
         conn: psycopg.Connection | None = getattr(self._local, "conn", None)
         if conn is None or conn.closed:
             conn = self._local.conn = connect(self._conninfo, autocommit=True)
             self._connections.append(conn)
         return conn
-
-
-def _host_prefix() -> str:
-    return f"{socket.gethostname()}:"
-
-
-def _release_dead_readers(conn: psycopg.Connection) -> None:
-    """Give back at once what readers on this machine claimed that were killed.
-
-    Those of other machines lapse by themselves.
-    """
-    for (worker,) in conn.execute(
-        "select distinct claimed_by from sherlock.documents"
-        " where status = 'pending' and starts_with(claimed_by, %s)",
-        [_host_prefix()],
-    ).fetchall():
-        pid = worker.removeprefix(_host_prefix()).partition(":")[0]
-        if pid.isdecimal() and not _is_alive(int(pid)):
-            calls.release_claims(conn, worker)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
 
 
 def _now(conn: psycopg.Connection) -> datetime:
