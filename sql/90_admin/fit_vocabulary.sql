@@ -259,6 +259,7 @@ declare
     v_started timestamptz := clock_timestamp();
     v_step text := 'clean';
     v_attempt integer := 1;
+    v_model_id integer;
     v_model sherlock.tfidf_models;
     v_batch record;
     v_after bigint := 0;
@@ -277,12 +278,13 @@ begin
                 perform sherlock._drop_tfidf_models(v_collection_id, 'building', p_keep => 0);
                 v_step := 'fit';
             when 'fit' then
+                v_model_id := sherlock.fit_vocabulary(p_collection, p_sample);
                 select m.* into strict v_model
                 from sherlock.tfidf_models as m
-                where m.model_id = sherlock.fit_vocabulary(p_collection, p_sample);
+                where m.model_id = v_model_id;
                 raise notice using message = format(
                     '%s: model %s has %s terms of %s documents, fitted in %s s', p_collection,
-                    v_model.model_id, v_model.feature_count, v_model.fitted_document_count,
+                    v_model_id, v_model.feature_count, v_model.fitted_document_count,
                     round(extract(epoch from clock_timestamp() - v_started), 1));
                 select count(*) into v_total
                 from sherlock.documents as d
@@ -291,7 +293,7 @@ begin
                 v_step := 'vectorize';
             when 'vectorize' then
                 select b.* into strict v_batch
-                from sherlock._vectorize_batch(v_model.model_id, v_after, p_batch_size) as b;
+                from sherlock._vectorize_batch(v_model_id, v_after, p_batch_size) as b;
                 if v_batch.document_count = 0 then
                     v_step := 'index';
                 else
@@ -299,7 +301,7 @@ begin
                     v_done := v_done + v_batch.document_count;
                     raise notice using message = format(
                         '%s: %s of %s documents have a vector of model %s, %s documents/s',
-                        p_collection, v_done, greatest(v_done, v_total), v_model.model_id,
+                        p_collection, v_done, greatest(v_done, v_total), v_model_id,
                         round(v_done / greatest(
                             extract(epoch from clock_timestamp() - v_started), 0.001)));
                 end if;
@@ -307,14 +309,14 @@ begin
                 if c_index_from <= (
                     select count(*)
                     from sherlock.document_vectors as v
-                    where v.model_id = v_model.model_id
+                    where v.model_id = v_model_id
                 ) then
-                    perform sherlock.build_tfidf_index(v_model.model_id);
+                    perform sherlock.build_tfidf_index(v_model_id);
                 end if;
                 v_step := 'activate';
             when 'activate' then
                 begin
-                    perform sherlock.activate_tfidf_model(v_model.model_id);
+                    perform sherlock.activate_tfidf_model(v_model_id);
                     v_step := 'drop';
                 exception when sqlstate 'SH032' then
                     -- A writer that began before the model was there has ended meanwhile.
@@ -349,7 +351,7 @@ begin
         exit when v_step = 'done';
     end loop;
     perform sherlock._release_vocabulary(v_collection_id);
-    raise notice using message = format('%s: model %s is in use', p_collection, v_model.model_id);
+    raise notice using message = format('%s: model %s is in use', p_collection, v_model_id);
 end;
 $$;
 
