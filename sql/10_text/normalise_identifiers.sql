@@ -5,12 +5,21 @@ returns text
 language sql immutable strict parallel safe
 -- Letters that OCR reads for digits, where they stand between digits: 1O2O345678 -> 1020345678.
 return case
-    when p_value ~ '[0-9][-.,]?[OoIl|]' then regexp_replace(
+    when translate(p_value, 'OoIl|', '') <> p_value and p_value ~ '[0-9][-.,]?[OoIl|]'
+    then regexp_replace(
         regexp_replace(
             normalize(p_value, nfkc),
             '(?<=[0-9][-.,]?[OoIl|]*)[Oo](?=[OoIl|]*[-.,]?[0-9])', '0', 'g'),
         '(?<=[0-9][-.,]?[Il|]*)[Il|](?=[Il|]*[-.,]?[0-9])', '1', 'g')
     else normalize(p_value, nfkc)
+end;
+
+create or replace function sherlock._digits_of(p_value text)
+returns text
+language sql immutable strict parallel safe
+return case
+    when translate(p_value, '0123456789', '') = '' then p_value
+    else regexp_replace(p_value, '[^0-9]+', '', 'g')
 end;
 
 create or replace function sherlock.normalise_identifier(
@@ -24,11 +33,15 @@ declare
     v_value text := sherlock._digits_read(p_value);
     v_digits text;
 begin
-    v_digits := regexp_replace(v_value, '[^0-9]+', '', 'g');
+    v_digits := sherlock._digits_of(v_value);
     if p_id_type = 'NIT' then
-        if v_value ~ E'[0-9]{3} ?[-\u2010-\u2015\u2212] ?[0-9][^0-9]*$' then
+        if v_value <> v_digits
+           and v_value ~ E'[0-9]{3} ?[-\u2010-\u2015\u2212] ?[0-9][^0-9]*$'
+        then
             v_digits := left(v_digits, -1);
-        elsif v_digits ~ '^(?:[89][0-9]{9}|1[0-9]{10})$' then
+        elsif length(v_digits) = 10 and left(v_digits, 1) in ('8', '9')
+              or length(v_digits) = 11 and left(v_digits, 1) = '1'
+        then
             v_digits := left(v_digits, -1);
         end if;
     end if;
@@ -47,13 +60,18 @@ comment on function sherlock.normalise_identifier(text, text) is
 
 create or replace function sherlock.normalise_email(p_value text)
 returns text
-language sql immutable strict parallel safe
-return (regexp_match(
-    lower(regexp_replace(
-        regexp_replace(normalize(left(p_value, 400), nfkd), E'[\u0300-\u036f]+', '', 'g'),
-        ' *([@.]) *', '\1', 'g') collate "C"),
-    '[a-z0-9._%+-]*[a-z0-9_%+-]@(?:[a-z0-9-]+\.)+[a-z]+'
-))[1];
+language plpgsql immutable strict parallel safe
+as $$
+declare
+    v_value text collate "C" := sherlock._without_accents(left(p_value, 400));
+begin
+    if strpos(v_value, ' ') > 0 then
+        v_value := regexp_replace(v_value, ' *([@.]) *', '\1', 'g');
+    end if;
+    return substring(
+        lower(v_value) from '[a-z0-9._%+-]*[a-z0-9_%+-]@(?:[a-z0-9-]+\.)+[a-z]+');
+end;
+$$;
 
 comment on function sherlock.normalise_email(text) is
 'The e-mail address in a value: lower case, without accents and spaces that OCR put in, without what '
@@ -62,12 +80,14 @@ comment on function sherlock.normalise_email(text) is
 create or replace function sherlock.normalise_docket(p_value text)
 returns text
 language sql immutable strict parallel safe
-return left(
-    regexp_replace(
-        (regexp_match(sherlock._digits_read(p_value),
-            E'(?<![0-9])[0-9](?:[ ./\u2010-\u2015\u2212-]{0,3}[0-9]){20,22}(?![0-9])'))[1],
-        '[^0-9]+', '', 'g'),
-    21);
+return case
+    when translate(p_value, '0123456789', '') = ''
+    then case when length(p_value) between 21 and 23 then left(p_value, 21) end
+    else left(
+        sherlock._digits_of(substring(sherlock._digits_read(p_value) from
+            E'(?<![0-9])[0-9](?:[ ./\u2010-\u2015\u2212-]{0,3}[0-9]){20,22}(?![0-9])')),
+        21)
+end;
 
 comment on function sherlock.normalise_docket(text) is
 'First 21 digits of a docket number (radicado): court, year and number of the case; the last two of '
@@ -77,9 +97,12 @@ comment on function sherlock.normalise_docket(text) is
 create or replace function sherlock.is_institutional_email(p_normalised text)
 returns boolean
 language sql immutable strict parallel safe
-return p_normalised ~ ('^(?:notific|notif[._-]|tutelas?[._@-]|juridic[ao]s?[._@-]|judicial|cendoj'
-                       '|contactenos|atencionalciudadano|defensajudicial|procesosjudiciales)'
-                       '|[@.]gov\.co$|@.*cendoj|ramajudicial');
+return p_normalised like any (array[
+        'notific%', 'notif.%', 'notif\_%', 'notif-%', 'judicial%', 'cendoj%', 'contactenos%',
+        'atencionalciudadano%', 'defensajudicial%', 'procesosjudiciales%',
+        '%@gov.co', '%.gov.co', '%@%cendoj%', '%ramajudicial%'])
+    or translate(p_normalised, '_@-', '...') like any (array[
+        'tutela.%', 'tutelas.%', 'juridica.%', 'juridicas.%', 'juridico.%', 'juridicos.%']);
 
 comment on function sherlock.is_institutional_email(text) is
 'Whether a normalised address is that of a court or of an institution''s legal desk: thousands of '

@@ -1,5 +1,20 @@
 -- Names of people and institutions in the form in which they are compared. Patterns are matched
--- under the collation C: what a letter is must not depend on the server's locale.
+-- under the collation C: what a letter is must not depend on the server's locale. A session
+-- keeps 32 compiled patterns: before one that few names match goes a plain comparison.
+
+create or replace function sherlock._without_accents(p_value text)
+returns text
+language plpgsql immutable strict parallel safe
+as $$
+declare
+    v_value text collate "C" := translate(p_value, 'áéíóúñüÁÉÍÓÚÑÜ', 'aeiounuAEIOUNU');
+begin
+    if octet_length(v_value) > length(v_value) then
+        v_value := regexp_replace(normalize(v_value, nfkd), E'[\u0300-\u036f]+', '', 'g');
+    end if;
+    return v_value;
+end;
+$$;
 
 create or replace function sherlock._spelled_number(p_word text)
 returns integer
@@ -48,11 +63,14 @@ declare
     v_unit text collate "C";
     v_tens integer;
     v_connector text := '';
+    v_words text[];
     v_result text collate "C" := '';
 begin
     foreach v_word in array string_to_array(btrim(p_name), ' ') loop
         v_number := sherlock._spelled_number(v_word);
-        if v_word ~ '^(?:veinti|(?:deci|vigesi|trigesi)m[oa])[a-z]' then
+        if v_word like any (array['veinti%', 'decim%', 'vigesim%', 'trigesim%'])
+           and v_word ~ '^(?:veinti|(?:deci|vigesi|trigesi)m[oa])[a-z]'
+        then
             v_unit := regexp_replace(v_word, '^(?:veinti|(?:deci|vigesi|trigesi)m[oa])', '');
             v_number := sherlock._spelled_number(v_unit)
                 + case left(v_word, 1) when 'd' then 10 when 'v' then 20 else 30 end;
@@ -87,10 +105,51 @@ begin
     if v_tens is not null then
         v_result := v_result || ' ' || v_tens || v_connector;
     end if;
-    v_result := regexp_replace(v_result,
-        ' (?:(?:no|nro|num|numero|n) )*0*([0-9]+)(?:o|a|er|[rdtmvn][oa])?(?= |$)', ' \1', 'g');
-    v_result := regexp_replace(v_result, '( [0-9]+)\1+(?= |$)', '\1', 'g');
-    return ltrim(v_result);
+    if translate(v_result, '0123456789', '') = v_result then
+        return ltrim(v_result);
+    end if;
+    v_words := string_to_array(ltrim(regexp_replace(v_result,
+        ' (?:(?:no|nro|num|numero|n) )*0*([0-9]+)(?:o|a|er|[rdtmvn][oa])?(?= |$)', ' \1', 'g')),
+        ' ');
+    v_result := v_words[1];
+    for v_i in 2 .. cardinality(v_words) loop
+        if v_words[v_i] <> v_words[v_i - 1] or ltrim(v_words[v_i], '0123456789') <> '' then
+            v_result := v_result || ' ' || v_words[v_i];
+        end if;
+    end loop;
+    return v_result;
+end;
+$$;
+
+create or replace function sherlock._without_titles(p_name text)
+returns text
+language plpgsql immutable strict parallel safe
+as $$
+-- Of a canonical name with a space at both ends.
+declare
+    c_titles constant text[] := array[
+        'el', 'la', 'los', 'las', 'senor', 'senora', 'senores', 'senoras', 'senorita', 'sr', 'sra',
+        'sres', 'dr', 'dra', 'doctor', 'doctora', 'don', 'dona', 'ciudadano', 'ciudadana',
+        'abogado', 'abogada', 'abg', 'ingeniero', 'ingeniera', 'ing', 'menor', 'nino', 'nina',
+        'joven'];
+    v_name text collate "C" := substr(p_name, 2);
+    v_first text collate "C";
+    v_is_titled boolean := false;
+begin
+    loop
+        v_first := split_part(v_name, ' ', 1);
+        exit when v_name = ''
+            or not (
+                v_first = any(c_titles)
+                or v_first = 'nacion' and substr(v_name, 8, 1) between 'a' and 'z'
+                or v_first = 'eps' and strpos(substr(v_name, 4), ' eps ') > 0);
+        v_name := substr(v_name, length(v_first) + 2);
+        v_is_titled := true;
+    end loop;
+    if v_is_titled and starts_with(v_name, 'de edad ') then
+        v_name := substr(v_name, 9);
+    end if;
+    return v_name;
 end;
 $$;
 
@@ -99,18 +158,20 @@ returns text
 language plpgsql immutable strict parallel safe
 as $$
 declare
-    v_name text collate "C" := translate(p_name, 'ºª°', '   ');
+    c_numbered constant text[] := array[
+        'juzgado', 'sala', 'seccion', 'subseccion', 'fiscalia', 'fiscal', 'notaria', 'tribunal',
+        'comisaria', 'inspeccion', 'procuraduria', 'personeria', 'curaduria', 'brigada',
+        'batallon', 'comando', 'distrito', 'division', 'estacion', 'despacho', 'zona', 'comuna',
+        'colegio', 'institucion'];
+    v_name text collate "C" := sherlock._without_accents(translate(p_name, 'ºª°', '   '));
 begin
-    if octet_length(v_name) > length(v_name) then
-        v_name := regexp_replace(normalize(v_name, nfkd), E'[\u0300-\u036f]+', '', 'g');
-    end if;
-    if strpos(v_name, '.') > 0 then
+    if v_name like '%_._%' then
         v_name := regexp_replace(v_name,
             '(?<![A-Za-z0-9])([A-Za-z])\.(?=[A-Za-z](?![A-Za-z0-9]))', '\1', 'g');
     end if;
     v_name := ' ' || sherlock.canonical_text(v_name) || ' ';
 
-    if v_name ~ ' [a-z] [a-z] ' then
+    if v_name like '% _ _ %' then
         v_name := replace(v_name, ' q e p d ', ' qepd ');
         v_name := replace(v_name, ' e s p ', ' esp ');
         v_name := replace(v_name, ' s a s ', ' sas ');
@@ -122,7 +183,9 @@ begin
         v_name := replace(v_name, ' d c ', ' dc ');
         v_name := replace(v_name, ' n n ', ' nn ');
     end if;
-    v_name := regexp_replace(v_name, ' qepd(?= )|(?<= bogota) dc(?= )', '', 'g');
+    if strpos(v_name, ' qepd ') > 0 or strpos(v_name, ' bogota dc ') > 0 then
+        v_name := regexp_replace(v_name, ' qepd(?= )|(?<= bogota) dc(?= )', '', 'g');
+    end if;
 
     if split_part(v_name, ' ', -2) in (
         'sas', 'sa', 'ltda', 'limitada', 'esp', 'sca', 'scs', 'eu', 'bic', 'eice', 'cia', 'c', 's',
@@ -135,26 +198,25 @@ begin
             '|en (?:liquidacion|reorganizacion|reestructuracion)(?: judicial| forzosa)?))+ $',
             ' ');
     end if;
-    if v_name ~ ' (?:promotora de salud|prestadora de|social del estado|eps) ' then
+    if strpos(v_name, ' promotora de salud ') > 0 then
         v_name := regexp_replace(v_name, ' (?:entidad|empresa) promotora de salud ', ' eps ', 'g');
+    end if;
+    if strpos(v_name, ' institucion prestadora de ') > 0 then
         v_name := regexp_replace(v_name,
             ' institucion prestadora de (?:servicios de )?salud ', ' ips ', 'g');
-        v_name := replace(v_name, ' empresa social del estado ', ' ese ');
+    end if;
+    v_name := replace(v_name, ' empresa social del estado ', ' ese ');
+    if strpos(v_name, ' eps s ') > 0 or strpos(v_name, ' eps c ') > 0 then
         v_name := regexp_replace(v_name, ' eps(?: [sc])+(?= )', ' eps', 'g');
     end if;
-    v_name := regexp_replace(v_name,
-        '^ (?:(?:el|la|los|las|senor|senora|senores|senoras|senorita|sr|sra|sres|dr|dra|doctor'
-        '|doctora|don|dona|ciudadano|ciudadana|abogado|abogada|abg|ingeniero|ingeniera|ing|menor'
-        '|nino|nina|joven|nacion(?= [a-z])|eps(?=.* eps )) )+(?:de edad )?',
-        ' ');
-    v_name := regexp_replace(v_name, '^ jueza? ', ' juzgado ');
-    if v_name ~ (' (?:juzgado|sala|seccion|subseccion|fiscalia|fiscal|notaria|tribunal|comisaria'
-                 '|inspeccion|procuraduria|personeria|curaduria|brigada|batallon|comando|distrito'
-                 '|division|estacion|despacho|zona|comuna|colegio|institucion) ')
-    then
+    v_name := btrim(sherlock._without_titles(v_name));
+
+    if split_part(v_name, ' ', 1) in ('juez', 'jueza') then
+        v_name := 'juzgado' || substr(v_name, length(split_part(v_name, ' ', 1)) + 1);
+    end if;
+    if string_to_array(v_name, ' ') && c_numbered then
         v_name := sherlock._numbers_to_digits(v_name);
     end if;
-    v_name := btrim(v_name);
     return nullif(sherlock.party_alias(v_name), '');
 end;
 $$;
@@ -180,8 +242,14 @@ comment on function sherlock.name_key(text) is
 
 create or replace function sherlock.is_initials(p_normalised text)
 returns boolean
-language sql immutable strict parallel safe
-return p_normalised ~ '^(?:[a-z]{1,2}|x+|nn+)(?: (?:[a-z]{1,2}|x+|nn+))*$';
+language sql immutable parallel safe
+-- Few names begin with a word that can be initials. Not strict, so that it is inlined.
+return case
+    when length(split_part(p_normalised, ' ', 1)) > 2
+         and ltrim(split_part(p_normalised, ' ', 1), 'nx') <> ''
+    then false
+    else p_normalised ~ '^(?:[a-z]{1,2}|x+|nn+)(?: (?:[a-z]{1,2}|x+|nn+))*$'
+end;
 
 comment on function sherlock.is_initials(text) is
 'Whether a normalised name is nothing but initials or a placeholder (m, a b, nn, xxx): it names '

@@ -129,11 +129,17 @@ declare
         'emssanar', 'famisanar', 'medimas', 'mutual ser', 'salud total', 'saludcoop', 'sanitas',
         'savia salud', 'servicio occidental de salud', 'sura'
     ];
+    c_particles constant text[] := array[
+        'de', 'la', 'del', 'las', 'los', 'el', 'y', 'para', 'en', 'a'];
     c_pension_funds constant text[] := array['colfondos', 'porvenir', 'proteccion', 'skandia'];
+    c_acronyms constant text[] := array[
+        'adres', 'cnsc', 'colpensiones', 'dian', 'fomag', 'icbf', 'icetex', 'icfes', 'igac',
+        'inpec', 'invima', 'sena', 'supersalud', 'superservicios', 'uariv', 'ugpp', 'uspec'];
     -- A full name with letters misread, the acronym beside it.
     c_misread_ratio constant double precision := 0.8;
     v_name text collate "C" := p_normalised;
     v_key text collate "C";
+    v_word text;
     v_acronym text collate "C";
     v_rest text collate "C";
     v_institution text;
@@ -143,7 +149,12 @@ begin
             '^ministerio de defensa( nacional)? (?=(policia|ejercito|armada|fuerza) )', '');
     end if;
 
-    v_key := regexp_replace(v_name, ' (?:(?:de|la|del|las|los|el|y|para|en|a) )+', ' ', 'g');
+    -- Without particles but at the ends. Of doubled spaces each word has one on either side.
+    v_key := replace(v_name, ' ', '  ');
+    foreach v_word in array c_particles loop
+        v_key := replace(v_key, ' ' || v_word || ' ', '');
+    end loop;
+    v_key := replace(v_key, '  ', ' ');
     v_institution := sherlock._institution(v_key);
     if v_institution is not null then
         return v_institution;
@@ -151,14 +162,18 @@ begin
 
     -- Full name and acronym together, also where OCR damaged the full name; or a branch's name
     -- behind the acronym.
-    v_acronym := substring(v_name from
-        '\m(?:adres|cnsc|colpensiones|dian|fomag|icbf|icetex|icfes|igac|inpec|invima|sena|'
-        'supersalud|superservicios|uariv|ugpp|uspec)\M');
+    foreach v_word in array c_acronyms loop
+        if strpos(v_name, v_word) > 0 then
+            v_acronym := substring(v_name from
+                '\m(?:' || array_to_string(c_acronyms, '|') || ')\M');
+            exit;
+        end if;
+    end loop;
     if v_acronym is not null then
         v_institution := sherlock._institution(v_acronym);
         if split_part(v_name, ' ', 1) = split_part(v_institution, ' ', 1)
            or (starts_with(v_name, v_acronym || ' ') and v_acronym not in ('dian', 'sena'))
-           or (v_acronym = 'fomag' and v_name ~ '^fidu')
+           or (v_acronym = 'fomag' and starts_with(v_name, 'fidu'))
            or sherlock._ratio_reaches(
                 regexp_replace(v_name, format(' ?\m%s\M', v_acronym), '', 'g'),
                 v_institution, c_misread_ratio)
@@ -170,16 +185,26 @@ begin
     if starts_with(v_name, 'nueva eps ') then
         return 'nueva eps';
     end if;
-    v_rest := regexp_replace(v_name, '^eps (?=[a-z])|(?<=[a-z]) eps$', '', 'g');
+    v_rest := v_name;
+    if v_rest like 'eps %' and substr(v_rest, 5, 1) between 'a' and 'z' then
+        v_rest := substr(v_rest, 5);
+    end if;
+    if v_rest like '% eps' and substr(v_rest, length(v_rest) - 4, 1) between 'a' and 'z' then
+        v_rest := left(v_rest, -4);
+    end if;
     if v_rest = any(c_insurers) then
         return v_rest || ' eps';
     end if;
-    v_rest := regexp_replace(v_name,
-        '^(?:afp|fondo de pensiones(?: y cesantias)?'
-        '|(?:sociedad )?administradora de(?: los)? fondos de pensiones(?: y(?: de)? cesantias?)?) ',
-        '');
-    if v_rest = any(c_pension_funds) then
-        return v_rest;
+    if split_part(v_name, ' ', 1) in ('afp', 'fondo', 'sociedad', 'administradora')
+       and split_part(v_name, ' ', -1) = any(c_pension_funds)
+    then
+        v_rest := regexp_replace(v_name,
+            '^(?:afp|fondo de pensiones(?: y cesantias)?|(?:sociedad )?administradora de(?: los)?'
+            ' fondos de pensiones(?: y(?: de)? cesantias?)?) ',
+            '');
+        if v_rest = any(c_pension_funds) then
+            return v_rest;
+        end if;
     end if;
     return v_name;
 end;

@@ -25,6 +25,11 @@ declare
     v_right_first text;
 begin
     if strpos(v_left, 'subseccion ') = 0 and strpos(v_right, 'subseccion ') = 0 then
+        if translate(v_left, '0123456789', '') = v_left
+           and translate(v_right, '0123456789', '') = v_right
+        then
+            return true;
+        end if;
         v_left_first := substring(v_left from c_number);
         v_right_first := substring(v_right from c_number);
         if v_left_first is null or v_right_first is null then
