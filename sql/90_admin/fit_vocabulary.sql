@@ -270,6 +270,8 @@ begin
     perform sherlock._check_count('p_batch_size', p_batch_size, 10000);
     -- Fails in a transaction block, while nothing is held yet.
     commit;
+    -- With an older snapshot the switch would not see documents that it has just waited for.
+    set transaction isolation level read committed;
     perform sherlock._hold_vocabulary(v_collection_id);
     loop
         begin
@@ -347,7 +349,7 @@ begin
                 perform sherlock._release_vocabulary(v_collection_id);
                 raise;
         end;
-        commit;
+        commit and chain;
         exit when v_step = 'done';
     end loop;
     perform sherlock._release_vocabulary(v_collection_id);

@@ -473,10 +473,12 @@ def test_a_failure_gives_the_lock_back(dba: Session, other: psycopg.Connection) 
     assert statuses(dba.conn) == {}
 
 
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_a_document_that_was_being_written_all_the_while_gets_its_vector(
-    dba: Session, other: psycopg.Connection
+    dba: Session, other: psycopg.Connection, isolation: str
 ) -> None:
     add(dba.conn, FILINGS)
+    dba.conn.execute(f"set default_transaction_isolation = '{isolation}'".encode())
     threads: list[threading.Thread] = []
     pid = dba.conn.info.backend_pid
 
