@@ -125,31 +125,27 @@ create or replace function sherlock._without_titles(p_name text)
 returns text
 language plpgsql immutable strict parallel safe
 as $$
--- Of a canonical name with a space at both ends.
 declare
     c_titles constant text[] := array[
         'el', 'la', 'los', 'las', 'senor', 'senora', 'senores', 'senoras', 'senorita', 'sr', 'sra',
         'sres', 'dr', 'dra', 'doctor', 'doctora', 'don', 'dona', 'ciudadano', 'ciudadana',
         'abogado', 'abogada', 'abg', 'ingeniero', 'ingeniera', 'ing', 'menor', 'nino', 'nina',
         'joven'];
-    v_name text collate "C" := substr(p_name, 2);
-    v_first text collate "C";
-    v_is_titled boolean := false;
+    v_words constant text[] := string_to_array(p_name, ' ');
+    v_insurers constant integer[] := array_positions(v_words, 'eps');
+    v_first integer := 1;
 begin
+    while v_words[v_first] = any(c_titles)
+          or v_words[v_first] = 'nacion'
+             and left(v_words[v_first + 1], 1) collate "C" between 'a' and 'z'
+          or v_words[v_first] = 'eps' and v_first < v_insurers[cardinality(v_insurers)]
     loop
-        v_first := split_part(v_name, ' ', 1);
-        exit when v_name = ''
-            or not (
-                v_first = any(c_titles)
-                or v_first = 'nacion' and substr(v_name, 8, 1) between 'a' and 'z'
-                or v_first = 'eps' and strpos(substr(v_name, 4), ' eps ') > 0);
-        v_name := substr(v_name, length(v_first) + 2);
-        v_is_titled := true;
+        v_first := v_first + 1;
     end loop;
-    if v_is_titled and starts_with(v_name, 'de edad ') then
-        v_name := substr(v_name, 9);
+    if v_first > 1 and v_words[v_first : v_first + 1] = array['de', 'edad'] then
+        v_first := v_first + 2;
     end if;
-    return v_name;
+    return array_to_string(v_words[v_first :], ' ');
 end;
 $$;
 
@@ -209,7 +205,7 @@ begin
     if strpos(v_name, ' eps s ') > 0 or strpos(v_name, ' eps c ') > 0 then
         v_name := regexp_replace(v_name, ' eps(?: [sc])+(?= )', ' eps', 'g');
     end if;
-    v_name := btrim(sherlock._without_titles(v_name));
+    v_name := sherlock._without_titles(btrim(v_name));
 
     if split_part(v_name, ' ', 1) in ('juez', 'jueza') then
         v_name := 'juzgado' || substr(v_name, length(split_part(v_name, ' ', 1)) + 1);
