@@ -145,8 +145,9 @@ def _vectorize_all(
 
 
 def _sample(conn: psycopg.Connection, collection_id: int) -> list[str]:
+    """Return the canonical texts of a sample, the same one for the same documents."""
     rows = conn.execute(
-        "select content from sherlock.document_texts(array("
+        "select sherlock.canonical_text(content) from sherlock.document_texts(array("
         " select document_id from sherlock.documents"
         " where collection_id = %s and text_state = 'indexed'"
         " order by hashint8extended(document_id, 1), document_id limit %s))",

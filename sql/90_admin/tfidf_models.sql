@@ -260,25 +260,39 @@ returns integer
 language plpgsql volatile
 set search_path from current
 as $$
+declare
+    v_document_ids bigint[];
+    v_last_id bigint := 0;
+    v_count integer := 0;
 begin
-    return sherlock.vectorize_documents(p_model_id, array(
-        select d.document_id
-        from sherlock.documents as d
-        where d.collection_id = (
-                select m.collection_id
-                from sherlock.tfidf_models as m
-                where m.model_id = p_model_id
-            )
-          and d.text_state = 'indexed'
-          and (d.content is not null
-               or exists (select from sherlock.watched_rows as w where w.document_id = d.document_id))
-          and not exists (
-              select from sherlock.document_vectors as v
-              where v.model_id = p_model_id and v.document_id = d.document_id
-          )
-        order by d.document_id
-        limit p_limit
-    ));
+    -- Documents whose text is gone, with the row of a watched table, never get one: pass over them.
+    while v_count = 0 loop
+        v_document_ids := array(
+            select d.document_id
+            from sherlock.documents as d
+            where d.collection_id = (
+                    select m.collection_id
+                    from sherlock.tfidf_models as m
+                    where m.model_id = p_model_id
+                )
+              and d.document_id > v_last_id
+              and d.text_state = 'indexed'
+              and (d.content is not null
+                   or exists (
+                       select from sherlock.watched_rows as w
+                       where w.document_id = d.document_id))
+              and not exists (
+                  select from sherlock.document_vectors as v
+                  where v.model_id = p_model_id and v.document_id = d.document_id
+              )
+            order by d.document_id
+            limit p_limit
+        );
+        v_count := sherlock.vectorize_documents(p_model_id, v_document_ids);
+        v_last_id := v_document_ids[cardinality(v_document_ids)];
+        exit when v_last_id is null;
+    end loop;
+    return v_count;
 end
 $$;
 

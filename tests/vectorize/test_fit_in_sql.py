@@ -617,3 +617,21 @@ def test_the_rule_says_no_from_the_loaders_sample_limit_on(conn: psycopg.Connect
     definition = scalar(conn, "select pg_get_viewdef('sherlock.vocabulary_status'::regclass)")
     assert f">= {lifecycle.SAMPLE_LIMIT})" in definition
     assert f"({lifecycle._GROWTH_FACTOR} * m.fitted_document_count)" in definition
+
+
+def test_the_loader_fits_the_same_vocabulary(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        add(conn, FILINGS)
+        by_loader = lifecycle.fit_if_needed(conn, "default")
+        by_sql = scalar(conn, "select sherlock.fit_vocabulary('default')")
+        terms = [
+            conn.execute(
+                "select term, feature_index, idf, term = sherlock.canonical_text(term)"
+                " from sherlock.tfidf_features where model_id = %s order by feature_index",
+                [model_id],
+            ).fetchall()
+            for model_id in (by_loader, by_sql)
+        ]
+    assert len(terms[0]) > 500
+    assert terms[0] == terms[1]
+    assert all(row[3] for row in terms[0])
