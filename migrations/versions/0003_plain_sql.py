@@ -183,11 +183,18 @@ def upgrade() -> None:
     op.create_table(
         "judging_locks",
         sa.Column(
+            "collection_id",
+            sa.Integer(),
+            autoincrement=False,
+            nullable=False,
+            comment="The collection whose documents are judged.",
+        ),
+        sa.Column(
             "bucket",
             sa.Integer(),
             autoincrement=False,
             nullable=False,
-            comment="Hash of a band key, an identifier or a canonical text, 0 to 16383.",
+            comment="Hash of a band key, an identifier or a canonical text, 0 to 4194303.",
         ),
         sa.Column(
             "locked_at",
@@ -196,10 +203,10 @@ def upgrade() -> None:
             nullable=False,
             comment="When a judgement last took it.",
         ),
-        sa.PrimaryKeyConstraint("bucket", name=op.f("judging_locks_pkey")),
+        sa.PrimaryKeyConstraint("collection_id", "bucket", name=op.f("judging_locks_pkey")),
         schema="sherlock",
         comment="Documents that may match each other share a bucket: their judgements take turns. Holds nothing that matters after a crash.",
-        postgresql_with={"fillfactor": "50"},
+        postgresql_with={"fillfactor": "80"},
         prefixes=["UNLOGGED"],
     )
     op.create_table(
@@ -388,6 +395,16 @@ def upgrade() -> None:
             postgresql.JSONB(astext_type=sa.Text()),
             nullable=True,
             comment="Entities that came with an inserted text, as sherlock.store_entities takes them; null: they are looked for in the text.",
+        ),
+        schema="sherlock",
+    )
+    op.add_column(
+        "collections",
+        sa.Column(
+            "scheme_changed_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="When a move to another scheme began; null: none is under way.",
         ),
         schema="sherlock",
     )

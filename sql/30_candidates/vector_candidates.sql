@@ -1,6 +1,7 @@
 -- Level 2 retrieval: nearest sign patterns of the projected vectors. Without an HNSW index on the
 -- model's partition the search is exact; with one, ef_search is set to what is asked for and put
--- back, so that the result does not depend on the session's settings.
+-- back, so that the result does not depend on the session's settings. Ordered by the distance alone
+-- and cut with ties: before PostgreSQL 17 no index gives the first part of an order by.
 create or replace function sherlock.vector_candidates(
     p_model_id integer,
     p_sign_bits bit,
@@ -19,12 +20,17 @@ begin
     end if;
     perform set_config('hnsw.ef_search', least(greatest(p_limit, 40), 1000)::text, true);
     return query
-    select v.document_id, (v.sign_bits <~> p_sign_bits)::double precision
-    from sherlock.document_vectors as v
-    where v.model_id = p_model_id
-      and v.sign_bits is not null
-      and (p_before is null or v.document_id < p_before)
-    order by v.sign_bits <~> p_sign_bits, v.document_id
+    select n.document_id, n.distance
+    from (
+        select v.document_id, (v.sign_bits <~> p_sign_bits)::double precision as distance
+        from sherlock.document_vectors as v
+        where v.model_id = p_model_id
+          and v.sign_bits is not null
+          and (p_before is null or v.document_id < p_before)
+        order by v.sign_bits <~> p_sign_bits
+        fetch first (p_limit) rows with ties
+    ) as n
+    order by n.distance, n.document_id
     limit p_limit;
     perform set_config('hnsw.ef_search', coalesce(v_ef_search, '40'), true);
 end;

@@ -87,20 +87,24 @@ begin
 end;
 $$;
 
-create or replace function sherlock._rejudge(p_document_ids bigint[], p_closed_reason text)
+create or replace function sherlock._rejudge(
+    p_document_ids bigint[],
+    p_closed_reason text,
+    p_limit integer default 1000
+)
 returns void
 language plpgsql volatile
 set search_path from current
 as $$
+-- A search takes milliseconds and the transaction waits for all of them: p_limit at most.
 declare
-    -- A search takes milliseconds and the transaction waits for all of them. What is beyond counts
-    -- as not judged: sherlock.judge_missing or loading the files again judges it.
-    c_max_rejudged constant integer := 100;
     v_document record;
+    v_unjudged_count integer := 0;
+    v_collection text;
 begin
     for v_document in
-        select d.document_id,
-               i.position <= c_max_rejudged and d.text_state is not null as is_judged_now
+        select d.document_id, d.collection_id,
+               i.position <= p_limit and d.text_state is not null as is_judged_now
         from unnest(p_document_ids) with ordinality as i (document_id, position)
         join sherlock.documents as d using (document_id)
         order by i.position
@@ -109,7 +113,19 @@ begin
             perform sherlock._store_detection(v_document.document_id);
         else
             perform sherlock._close_verdict(v_document.document_id, p_closed_reason);
+            v_unjudged_count := v_unjudged_count + 1;
+            v_collection := coalesce(v_collection, (
+                select c.name
+                from sherlock.collections as c
+                where c.collection_id = v_document.collection_id));
         end if;
     end loop;
+    if v_unjudged_count > 0 then
+        raise warning using
+            message = format('%s documents that matched what changed have no verdict now',
+                             v_unjudged_count),
+            hint = format('judge them, until it returns 0: select sherlock.judge_missing(%L)',
+                          v_collection);
+    end if;
 end;
 $$;

@@ -1,57 +1,65 @@
 -- Judging: a verdict made, stored, made again. Documents that may match each other are judged one
 -- after the other, so that of two that arrive at the same moment the later one finds the earlier.
 
--- What a document can be found by, as numbers of buckets: its band keys, its text, its identifiers.
+-- What documents can be found by, as numbers of buckets: band keys, text, identifiers.
 create or replace function sherlock._judging_buckets(p_document_ids bigint[])
-returns integer[]
+returns table (collection_id integer, bucket integer)
 language plpgsql stable
 set search_path from current
 as $$
+#variable_conflict use_column
 declare
-    c_bucket_mask constant bigint := 16383;
+    -- Few enough that the table stays small, so many that unrelated documents seldom meet.
+    c_bucket_mask constant bigint := 4194303;
 begin
-    return array(
-        select distinct (k.key & c_bucket_mask)::integer
-        from (
-            select b.key
-            from sherlock.document_signatures as s
-            join sherlock.documents as d using (document_id)
-            join sherlock.shingle_schemes as c using (scheme_id)
-            cross join lateral unnest(sherlock.band_keys(
-                s.signature, s.scheme_id, d.collection_id, c.band_count, c.rows_per_band)) as b (key)
-            where s.document_id = any(p_document_ids)
-            union all
-            select hashtextextended(encode(d.canonical_sha256, 'hex'), d.collection_id)
-            from sherlock.documents as d
-            where d.document_id = any(p_document_ids) and d.canonical_sha256 is not null
-            union all
-            select hashtextextended(e.role || ' ' || coalesce(e.name_key, e.normalised),
-                                    e.collection_id)
-            from sherlock.entities as e
-            where e.document_id = any(p_document_ids)
-              and e.is_comparable
-              and e.role in ('demandante', 'cedula', 'correo', 'radicado')
-        ) as k
-        order by 1
-    );
+    return query
+    select distinct k.collection_id, (k.key & c_bucket_mask)::integer
+    from (
+        select d.collection_id, b.key
+        from sherlock.document_signatures as s
+        join sherlock.documents as d using (document_id)
+        join sherlock.shingle_schemes as c using (scheme_id)
+        cross join lateral unnest(sherlock.band_keys(
+            s.signature, s.scheme_id, d.collection_id, c.band_count, c.rows_per_band)) as b (key)
+        where s.document_id = any(p_document_ids)
+        union all
+        select d.collection_id, hashtextextended(encode(d.canonical_sha256, 'hex'), 0)
+        from sherlock.documents as d
+        where d.document_id = any(p_document_ids) and d.canonical_sha256 is not null
+        union all
+        select e.collection_id,
+               hashtextextended(e.role || ' ' || coalesce(e.name_key, e.normalised), 0)
+        from sherlock.entities as e
+        where e.document_id = any(p_document_ids)
+          and e.is_comparable
+          and e.role in ('demandante', 'cedula', 'correo', 'radicado')
+    ) as k
+    order by 1, 2;
 end;
 $$;
 
 -- Rows, not advisory locks: they don't fill the lock table when a statement brings thousands of
 -- documents; taken in one order, two statements can't wait for each other; and because they are
 -- updated, a transaction whose snapshot is older than another's judgement fails with SQLSTATE 40001
--- instead of missing it.
+-- instead of missing it. What this transaction holds already is not taken again.
 create or replace function sherlock._lock_for_judging(p_document_ids bigint[])
 returns void
 language plpgsql volatile
 set search_path from current
 as $$
+declare
+    v_transaction constant xid := pg_current_xact_id()::xid;
 begin
-    insert into sherlock.judging_locks as l (bucket, locked_at)
-    select b.bucket, clock_timestamp()
-    from unnest(sherlock._judging_buckets(p_document_ids)) as b (bucket)
-    order by b.bucket
-    on conflict (bucket) do update set locked_at = excluded.locked_at;
+    insert into sherlock.judging_locks as l (collection_id, bucket, locked_at)
+    select b.collection_id, b.bucket, clock_timestamp()
+    from sherlock._judging_buckets(p_document_ids) as b
+    where not exists (
+        select from sherlock.judging_locks as h
+        where h.collection_id = b.collection_id
+          and h.bucket = b.bucket
+          and h.xmin = v_transaction)
+    order by b.collection_id, b.bucket
+    on conflict (collection_id, bucket) do update set locked_at = excluded.locked_at;
 end;
 $$;
 

@@ -41,6 +41,14 @@ begin
             hint = 'leave the limit out for max_results of the configuration';
     end if;
     v_config := sherlock.detection_config(p_query.collection_id, p_query.doc_type);
+    if v_config.config_id is null then
+        raise exception using
+            errcode = 'SH024',
+            message = format('no configuration is in force for documents of type %L',
+                             p_query.doc_type),
+            hint = 'one row of sherlock.detection_configs with doc_type default, collection_id null '
+                   'and is_active is needed: sherlock-pg config import, or insert it';
+    end if;
     select s.* into strict v_scheme
     from sherlock.collections as c
     join sherlock.shingle_schemes as s using (scheme_id)

@@ -118,10 +118,12 @@ comment on function sherlock.index_documents(bigint[]) is
 'the vector of each model in use. Replaces what was there; returns how many were indexed. '
 'Documents without a text are left as they are.';
 
+-- A plan made while the tables were small would read all band keys for each document.
 create or replace function sherlock._forget_features(p_document_ids bigint[])
 returns void
 language plpgsql volatile
 set search_path from current
+set enable_seqscan = off
 as $$
 begin
     delete from sherlock.band_keys as b

@@ -45,6 +45,8 @@ declare
     v_names text[];
     v_judged_against bigint[];
 begin
+    -- By the old texts: who judges against them now is waited for, and what he found is closed.
+    perform sherlock._lock_for_judging(p_document_ids);
     for v_document_id in select i.id from unnest(p_document_ids) as i (id) order by i.id loop
         perform sherlock._close_verdict(v_document_id, 'changed');
     end loop;

@@ -8,6 +8,8 @@ security definer
 set search_path from current
 as $$
 begin
+    -- Who judges against it now is waited for; what he found is closed after the statement.
+    perform sherlock._lock_for_judging(array[old.document_id]);
     perform sherlock._close_verdict(old.document_id, 'deleted');
     perform sherlock._forget_features(array[old.document_id]);
     delete from sherlock.file_hashes as h

@@ -29,7 +29,7 @@ $$;
 
 comment on function sherlock.tg_documents__rejudge() is
 'After documents are deleted: matches with them are closed, and what was judged against them is judged '
-'again: the first 100 documents at once, the others lose their verdict until they are loaded again.';
+'again: the first 1,000 at once; if there are more, a warning says how to judge the others.';
 
 create or replace trigger _500_rejudge
 after delete on sherlock.documents

@@ -268,7 +268,7 @@ declare
 begin
     perform sherlock._check_count('p_sample', p_sample, 2147483647);
     perform sherlock._check_count('p_batch_size', p_batch_size, 10000);
-    -- Fails in a transaction block, while nothing is held yet.
+    call sherlock._refuse_transaction_block('sherlock.refresh_vocabulary()');
     commit;
     -- With an older snapshot the switch would not see documents that it has just waited for.
     set transaction isolation level read committed;
@@ -366,7 +366,8 @@ comment on procedure sherlock.refresh_vocabulary(text, integer, integer) is
 'session at a time, the loader included, which waits. Interrupted, call it again: it begins anew '
 'and drops what was unfinished. Verdicts stay as they are. Writers wait during the switch, and it '
 'waits for theirs. Errors: SH002 no such collection, SH034 nothing to fit on, SH035 another session '
-'is at it, SH036 a number out of range; 55P03 others held their locks all the while.';
+'is at it, SH036 a number out of range; 2D000 in a transaction block, 55P03 others held their locks '
+'all the while.';
 
 create or replace view sherlock.vocabulary_status as
 select c.name as collection, m.model_id, m.activated_at, m.feature_count as term_count,

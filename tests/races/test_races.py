@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
@@ -226,3 +227,52 @@ def test_of_near_equal_rows_a_rejecting_table_keeps_one(
     with psycopg.connect(database_url) as conn:
         assert conn.execute("select count(*) from notes").fetchone() == (trials,)
         assert conn.execute("select count(*) from sherlock.matches").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("change", ["delete", "update"])
+@pytest.mark.parametrize(
+    "isolation", [READ_COMMITTED, IsolationLevel.REPEATABLE_READ], ids=lambda level: level.name
+)
+def test_who_judges_against_a_text_that_goes_waits_for_its_end(
+    database_url: str, isolation: IsolationLevel, change: str
+) -> None:
+    session = Session(database_url, isolation, 1)
+    with psycopg.connect(database_url) as changer:
+        row = changer.execute(
+            "insert into sherlock.documents (content) values (%s) returning document_id",
+            [text(1, 1)],
+        ).fetchone()
+        assert row is not None
+        changer.commit()
+        if change == "delete":
+            changer.execute("delete from sherlock.documents")
+        else:
+            changer.execute("update sherlock.documents set content = %s", [text(2, 1)])
+        with ThreadPoolExecutor(1) as pool:
+            inserted = pool.submit(session.insert, threading.Barrier(1), [[text(1, 2)]])
+            waiting = "select from pg_stat_activity where wait_event_type = 'Lock'"
+            deadline = time.monotonic() + 30
+            while changer.execute(waiting).fetchone() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert not inserted.done()
+            changer.commit()
+            inserted.result(30)
+        assert changer.execute("select count(*) from sherlock.matches").fetchone() == (0,)
+    session.conn.close()
+
+
+def test_an_open_transaction_holds_up_no_other_collection(database_url: str) -> None:
+    with (
+        psycopg.connect(database_url) as open_one,
+        psycopg.connect(database_url, autocommit=True) as other,
+    ):
+        other.execute("select sherlock.create_collection('otra')")
+        rows = [(text(number, 1),) for number in range(200)]
+        open_one.cursor().executemany("insert into sherlock.documents (content) values (%s)", rows)
+        other.execute("set lock_timeout = '1s'")
+        for content in rows[:20]:
+            other.execute(
+                "insert into sherlock.documents (content, collection_id)"
+                " values (%s, sherlock.collection_id('otra'))",
+                content,
+            )

@@ -112,6 +112,7 @@ CREATE TABLE sherlock.collections (
     tfidf_ngram_min integer DEFAULT 1 NOT NULL,
     tfidf_ngram_max integer DEFAULT 2 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    scheme_changed_at timestamp with time zone,
     CONSTRAINT collections_profile_check CHECK ((profile = ANY (ARRAY['legal'::text, 'text'::text]))),
     CONSTRAINT collections_tfidf_max_features_check CHECK (((tfidf_max_features >= 1) AND (tfidf_max_features <= 5000))),
     CONSTRAINT collections_tfidf_ngram_range_check CHECK (((tfidf_ngram_min >= 1) AND ((tfidf_ngram_max >= tfidf_ngram_min) AND (tfidf_ngram_max <= 2))))
@@ -419,13 +420,14 @@ ALTER TABLE ONLY sherlock.file_hashes
     ADD CONSTRAINT file_hashes_pkey PRIMARY KEY (sha256, file_size_bytes, collection_id);
 
 CREATE UNLOGGED TABLE sherlock.judging_locks (
+    collection_id integer NOT NULL,
     bucket integer NOT NULL,
     locked_at timestamp with time zone DEFAULT now() NOT NULL
 )
-WITH (fillfactor='50');
+WITH (fillfactor='80');
 
 ALTER TABLE ONLY sherlock.judging_locks
-    ADD CONSTRAINT judging_locks_pkey PRIMARY KEY (bucket);
+    ADD CONSTRAINT judging_locks_pkey PRIMARY KEY (collection_id, bucket);
 
 CREATE TYPE sherlock.match AS (
 	document_id bigint,
@@ -752,6 +754,18 @@ view sherlock.open_reviews (
     matched_document_id bigint,
     queued_at timestamp with time zone
 );
+view sherlock.vocabulary_status (
+    collection text,
+    model_id integer,
+    activated_at timestamp with time zone,
+    term_count integer,
+    fitted_document_count integer,
+    document_count bigint,
+    growth_ratio double precision,
+    without_vector_share double precision,
+    is_due boolean,
+    refreshing_pid integer
+);
 view sherlock.watched (
     watch_id integer,
     table_name text,
@@ -802,6 +816,7 @@ function sherlock._can_reach(p_threshold double precision, p_minhash double prec
 function sherlock._candidate_probability(p_jaccard double precision, p_band_count integer, p_rows_per_band integer) returns double precision language sql immutable parallel safe;
 function sherlock._capped_class(p_confidence text, p_cap text) returns text language sql immutable parallel safe;
 function sherlock._check_bands(p_band_count integer, p_rows_per_band integer) returns void language plpgsql immutable parallel safe;
+function sherlock._check_count(p_name text, p_count integer, p_max integer) returns void language plpgsql immutable parallel safe;
 function sherlock._check_signature(p_signature integer[]) returns void language plpgsql immutable parallel safe;
 function sherlock._check_tfidf_vocabulary(p_terms text[], p_idf double precision[], p_fitted_document_count integer, p_ngram_min integer, p_ngram_max integer) returns void language plpgsql immutable;
 function sherlock._check_watch_options(p_on_duplicate text, p_min_class text, p_doc_type text) returns void language plpgsql immutable parallel safe;
@@ -814,9 +829,11 @@ function sherlock._close_matches(p_matches sherlock.matches[], p_closed_reason t
 function sherlock._close_matches_with(p_document_ids bigint[], p_names text[], p_closed_reason text) returns bigint[] language plpgsql volatile;
 function sherlock._close_verdict(p_document_id bigint, p_closed_reason text) returns void language plpgsql volatile;
 function sherlock._detection(p_query sherlock._query, p_before bigint, p_limit integer) returns sherlock.detection language plpgsql stable;
+function sherlock._digits_of(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock._digits_read(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock._distinct_shingles(p_shingles bigint[], p_enough integer) returns integer language plpgsql immutable parallel safe;
 function sherlock._document_place(p_document_id bigint) returns text language sql stable;
+function sherlock._drop_tfidf_models(p_collection_id integer, p_status text, p_keep integer) returns void language plpgsql volatile;
 function sherlock._entity_profile(p_document_id bigint) returns jsonb language sql stable parallel safe;
 function sherlock._entity_profile(p_entities jsonb) returns jsonb language sql immutable parallel safe;
 function sherlock._entity_profile(p_entities sherlock.entities[]) returns jsonb language plpgsql immutable parallel safe;
@@ -830,7 +847,9 @@ function sherlock._finish_backfill(p_watch_id integer) returns void language plp
 function sherlock._folded_text(p_text text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._forget_features(p_document_ids bigint[]) returns void language plpgsql volatile;
 function sherlock._forget_gone_rows(p_watch sherlock.watches) returns bigint language plpgsql volatile;
+function sherlock._has_small_word(p_name text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._hash_runs(p_units bigint[], p_width integer) returns bigint[] language plpgsql immutable parallel safe strict;
+function sherlock._hold_vocabulary(p_collection_id integer) returns void language plpgsql volatile;
 function sherlock._id_type(p_before text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._identifiers(p_folded text, p_parties jsonb) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._index_texts(p_document_ids bigint[], p_texts text[]) returns integer language plpgsql volatile;
@@ -839,7 +858,7 @@ function sherlock._institution(p_key text) returns text language sql immutable p
 function sherlock._is_institution(p_folded text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._is_person(p_folded text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._judge(p_document_ids bigint[]) returns void language plpgsql volatile;
-function sherlock._judging_buckets(p_document_ids bigint[]) returns integer[] language plpgsql stable;
+function sherlock._judging_buckets(p_document_ids bigint[]) returns TABLE(collection_id integer, bucket integer) language plpgsql stable;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_row_keys jsonb[], p_texts text[]) returns bigint[] language plpgsql volatile;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_rows refcursor, OUT document_ids bigint[], OUT row_count integer, OUT last_row_key jsonb) returns record language plpgsql volatile;
 function sherlock._labelled_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
@@ -875,7 +894,8 @@ function sherlock._read_entities(p_entities jsonb) returns SETOF sherlock.entiti
 function sherlock._readable_key(p_row_key jsonb) returns text language sql immutable parallel safe;
 function sherlock._refresh_entity_profiles(p_document_ids bigint[]) returns void language sql volatile;
 function sherlock._reject_duplicates(p_watch sherlock.watches, p_document_ids bigint[]) returns void language plpgsql stable;
-function sherlock._rejudge(p_document_ids bigint[], p_closed_reason text) returns void language plpgsql volatile;
+function sherlock._rejudge(p_document_ids bigint[], p_closed_reason text, p_limit integer DEFAULT 1000) returns void language plpgsql volatile;
+function sherlock._release_vocabulary(p_collection_id integer) returns void language plpgsql volatile;
 function sherlock._retake(p_document_ids bigint[], p_texts text[]) returns void language plpgsql volatile;
 function sherlock._sampled_pairs(p_collection_id integer, p_scheme_id integer, p_sample integer, p_partners integer) returns TABLE(query_number bigint, equal_slots integer, pair_count bigint) language plpgsql stable;
 function sherlock._scheme(p_name text) returns sherlock.shingle_schemes language plpgsql stable parallel safe;
@@ -891,10 +911,14 @@ function sherlock._spelled_number(p_word text) returns integer language sql immu
 function sherlock._squeeze_separators(p_text text) returns text language sql immutable parallel safe strict;
 function sherlock._store_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
 function sherlock._take_in(p_document_ids bigint[], p_texts text[]) returns void language plpgsql volatile;
+function sherlock._term_counts(p_canonical text, p_ngram_min integer, p_ngram_max integer) returns TABLE(term text, frequency integer) language sql immutable parallel safe;
 function sherlock._text_state(p_shingle_count integer, p_min_shingles integer, p_flags text[]) returns text language sql immutable parallel safe;
 function sherlock._top_shared_terms(p_model_id integer, p_left public.sparsevec, p_right public.sparsevec, p_limit integer) returns jsonb language plpgsql stable;
 function sherlock._trigram_similarity(p_left text, p_right text) returns real language sql immutable parallel safe strict;
+function sherlock._vectorize_batch(p_model_id integer, p_after bigint, p_limit integer, OUT last_document_id bigint, OUT document_count integer) returns record language plpgsql volatile;
 function sherlock._vectorize_texts(p_model_id integer, p_document_ids bigint[], p_canonical_texts text[]) returns integer language plpgsql volatile;
+function sherlock._vocabulary_lock_class() returns integer language sql immutable parallel safe;
+function sherlock._vocabulary_lock_holder(p_collection_id integer) returns integer language sql volatile;
 function sherlock._watch_again(p_watch sherlock.watches, p_key text[], p_text text[], p_on_duplicate text, p_min_class text, p_collection text, p_doc_type text) returns sherlock.watches language plpgsql volatile;
 function sherlock._watch_collection(p_table regclass, p_collection text, p_profile text, p_scheme text) returns integer language plpgsql volatile;
 function sherlock._watch_of(p_table regclass) returns sherlock.watches language plpgsql stable;
@@ -904,6 +928,8 @@ function sherlock._watched_relations(p_table regclass) returns SETOF oid languag
 function sherlock._watched_row_sql(p_watch sherlock.watches, p_relation oid, p_is_transition boolean DEFAULT false, OUT key_sql text, OUT text_sql text) returns record language plpgsql stable;
 function sherlock._watched_texts(p_watch_id integer, p_row_keys jsonb[]) returns TABLE(row_key jsonb, content text) language plpgsql stable;
 function sherlock._withdraw_reviews(p_document_ids bigint[]) returns void language sql volatile;
+function sherlock._without_accents(p_value text) returns text language plpgsql immutable parallel safe strict;
+function sherlock._without_titles(p_name text) returns text language plpgsql immutable parallel safe strict;
 function sherlock.activate_tfidf_model(p_model_id integer) returns void language plpgsql volatile security definer;
 function sherlock.active_tfidf_model(p_collection_id integer) returns integer language sql stable parallel safe strict;
 function sherlock.add_document(p_content text, p_name text DEFAULT NULL::text, p_collection text DEFAULT 'default'::text, p_doc_type text DEFAULT 'auto'::text, p_entities jsonb DEFAULT NULL::jsonb) returns sherlock.detection language plpgsql volatile;
@@ -938,13 +964,14 @@ function sherlock.find_duplicates(p_document_id bigint, p_limit integer DEFAULT 
 function sherlock.find_duplicates_of_text(p_text text, p_entities jsonb DEFAULT '[]'::jsonb, p_collection text DEFAULT 'default'::text, p_doc_type text DEFAULT 'auto'::text, p_limit integer DEFAULT NULL::integer) returns SETOF sherlock.match language plpgsql stable;
 function sherlock.find_exact(p_sha256 bytea, p_file_size_bytes bigint, p_collection text DEFAULT 'default'::text) returns TABLE(document_id bigint, name text, status text, doc_type text, created_at timestamp with time zone) language plpgsql stable;
 function sherlock.finish_document(p_document_id bigint, p_worker text, p_status text, p_content text DEFAULT NULL::text, p_doc_type text DEFAULT 'auto'::text, p_entities jsonb DEFAULT '[]'::jsonb, p_media_type text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_reason_detail text DEFAULT NULL::text, p_flags text[] DEFAULT '{}'::text[], p_pages jsonb DEFAULT '[]'::jsonb, p_processing jsonb DEFAULT '{}'::jsonb) returns void language plpgsql volatile;
+function sherlock.fit_vocabulary(p_collection text DEFAULT 'default'::text, p_sample integer DEFAULT 20000) returns integer language plpgsql volatile;
 function sherlock.guess_doc_type(p_text text) returns text language sql immutable parallel safe;
 function sherlock.hash_self_test() returns boolean language sql stable parallel safe;
 function sherlock.index_documents(p_document_ids bigint[]) returns integer language plpgsql volatile;
 function sherlock.intersection_size(p_left integer[], p_right integer[], p_left_count integer, p_right_count integer) returns double precision language plpgsql immutable parallel safe strict;
 function sherlock.intersection_size(p_left text, p_right text, p_kind text DEFAULT 'word'::text, p_width integer DEFAULT 2) returns bigint language sql immutable parallel safe;
 function sherlock.is_comparable_entity(p_role text, p_value text, p_normalised text) returns boolean language sql immutable parallel safe;
-function sherlock.is_initials(p_normalised text) returns boolean language sql immutable parallel safe strict;
+function sherlock.is_initials(p_normalised text) returns boolean language sql immutable parallel safe;
 function sherlock.is_institutional_email(p_normalised text) returns boolean language sql immutable parallel safe strict;
 function sherlock.jaccard(p_left bigint[], p_right bigint[]) returns double precision language sql immutable parallel safe strict;
 function sherlock.jaccard(p_left text, p_right text, p_kind text DEFAULT 'word'::text, p_width integer DEFAULT 2) returns double precision language sql immutable parallel safe;
@@ -958,7 +985,7 @@ aggregate sherlock.merge_signatures(p_signature integer[]) returns integer[] lan
 function sherlock.name_key(p_normalised text) returns text language sql immutable parallel safe strict;
 function sherlock.names_agree(p_left_normalised text, p_left_key text, p_right_normalised text, p_right_key text, p_threshold double precision) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock.normalise_docket(p_value text) returns text language sql immutable parallel safe strict;
-function sherlock.normalise_email(p_value text) returns text language sql immutable parallel safe strict;
+function sherlock.normalise_email(p_value text) returns text language plpgsql immutable parallel safe strict;
 function sherlock.normalise_entity(p_role text, p_value text, p_id_type text DEFAULT NULL::text) returns text language plpgsql immutable parallel safe;
 function sherlock.normalise_identifier(p_value text, p_id_type text DEFAULT NULL::text) returns text language plpgsql immutable parallel safe;
 function sherlock.normalise_name(p_name text) returns text language plpgsql immutable parallel safe strict;
@@ -967,6 +994,7 @@ function sherlock.plan(p_threshold double precision DEFAULT 0.5, p_recall double
 function sherlock.ratcliff_obershelp(p_left text, p_right text) returns double precision language sql immutable parallel safe;
 function sherlock.recommended_action(p_confidence text) returns text language sql immutable parallel safe;
 function sherlock.record_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
+procedure sherlock.refresh_vocabulary(IN p_collection text DEFAULT 'default'::text, IN p_sample integer DEFAULT 20000, IN p_batch_size integer DEFAULT 1000) language plpgsql volatile;
 function sherlock.release_claims(p_worker text) returns integer language plpgsql volatile;
 function sherlock.renew_claims(p_worker text, p_lease interval) returns integer language plpgsql volatile;
 function sherlock.s_curve(p_band_count integer, p_rows_per_band integer) returns TABLE(jaccard double precision, probability double precision) language plpgsql immutable;

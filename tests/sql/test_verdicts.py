@@ -137,17 +137,28 @@ def test_documents_that_go_together_are_not_judged(conn: psycopg.Connection) -> 
         assert rows == [], table
 
 
-def test_beyond_a_hundred_documents_the_verdict_waits_for_the_next_load(
+def test_of_many_documents_some_are_judged_again_and_a_warning_tells_of_the_others(
     conn: psycopg.Connection,
 ) -> None:
-    first, *others = copies(conn, 104)
-    conn.execute("delete from sherlock.documents where document_id = %s", [first])
-    assert [verdict(conn, document_id) for document_id in others[:2]] == [
-        ("ACCEPT", None, 0),
-        ("REJECT", others[0], 1),
+    first, *others = copies(conn, 7)
+    warnings: list[str] = []
+    conn.add_notice_handler(lambda notice: warnings.append(notice.message_hint or ""))
+    conn.execute("delete from sherlock.matches where matched_document_id = %s", [first])
+    conn.execute("select sherlock._rejudge(%s, 'deleted', 4)", [others])
+    assert verdict(conn, others[3]) == ("REJECT", first, 4)
+    assert [verdict(conn, document_id) for document_id in others[4:]] == [None, None]
+    assert warnings == ["judge them, until it returns 0: select sherlock.judge_missing('default')"]
+    assert conn.execute("select sherlock.judge_missing('default')").fetchone() == (2,)
+    assert conn.execute("select sherlock.judge_missing('default')").fetchone() == (0,)
+    assert [verdict(conn, document_id) for document_id in others[4:]] == [
+        ("REJECT", first, 5),
+        ("REJECT", first, 6),
     ]
-    assert [verdict(conn, document_id) for document_id in others[100:]] == [None] * 3
-    rows = conn.execute(
-        "select from sherlock.matches where matched_document_id = %s", [first]
-    ).fetchall()
-    assert rows == []
+
+
+def test_without_a_configuration_nothing_is_judged(conn: psycopg.Connection) -> None:
+    (document_id,) = copies(conn, 1)
+    conn.execute("update sherlock.detection_configs set is_active = false")
+    with pytest.raises(psycopg.Error, match="no configuration is in force") as raised:
+        conn.execute("select * from sherlock.detect(%s)", [document_id])
+    assert raised.value.sqlstate == "SH024"

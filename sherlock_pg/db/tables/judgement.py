@@ -224,15 +224,17 @@ closed_detections = Table(
 judging_locks = Table(
     "judging_locks",
     metadata,
-    integer_column("bucket", "Hash of a band key, an identifier or a canonical text, 0 to 16383."),
+    integer_column("collection_id", "The collection whose documents are judged."),
+    integer_column(
+        "bucket", "Hash of a band key, an identifier or a canonical text, 0 to 4194303."
+    ),
     timestamp_column("locked_at", "When a judgement last took it.", default=True),
-    PrimaryKeyConstraint("bucket"),
+    PrimaryKeyConstraint("collection_id", "bucket"),
     prefixes=["UNLOGGED"],
-    postgresql_with={"fillfactor": "50"},
+    postgresql_with={"fillfactor": "80"},
     comment="Documents that may match each other share a bucket: their judgements take turns. "
     "Holds nothing that matters after a crash.",
 )
-
 
 review_queue = Table(
     "review_queue",
