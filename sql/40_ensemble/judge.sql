@@ -6,6 +6,7 @@ create or replace function sherlock._judging_buckets(p_document_ids bigint[])
 returns table (collection_id integer, bucket integer)
 language plpgsql stable
 set search_path from current
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -53,11 +54,12 @@ begin
     insert into sherlock.judging_locks as l (collection_id, bucket, locked_at)
     select b.collection_id, b.bucket, clock_timestamp()
     from sherlock._judging_buckets(p_document_ids) as b
-    where not exists (
-        select from sherlock.judging_locks as h
-        where h.collection_id = b.collection_id
-          and h.bucket = b.bucket
-          and h.xmin = v_transaction)
+    -- A scalar, so that it is looked up by the index for each bucket.
+    where (
+        select h.xmin
+        from sherlock.judging_locks as h
+        where h.collection_id = b.collection_id and h.bucket = b.bucket
+    ) is distinct from v_transaction
     order by b.collection_id, b.bucket
     on conflict (collection_id, bucket) do update set locked_at = excluded.locked_at;
 end;
