@@ -321,13 +321,34 @@ def test_documents_whose_text_is_gone_are_reported(database_url: str) -> None:
 
 def test_a_move_inside_a_transaction_is_refused(conn: psycopg.Connection) -> None:
     conn.execute("select sherlock.create_scheme('char-9', 'char', 9)")
-    with pytest.raises(psycopg.errors.InvalidTransactionTermination), conn.transaction():
+    with pytest.raises(psycopg.errors.InvalidTransactionTermination) as caught, conn.transaction():
         conn.execute("call sherlock.use_scheme('default', 'char-9')")
+    assert "sherlock.use_scheme() commits as it goes" in str(caught.value)
+    assert "without begin" in (caught.value.diag.message_hint or "")
     scheme = (
         "select s.name from sherlock.collections c join sherlock.shingle_schemes s"
         " using (scheme_id) where c.name = 'default'"
     )
     assert scalar(conn, scheme) == "word-2"
+
+
+@pytest.mark.parametrize("call", ["use_scheme('default', 'char-9')", "refresh_vocabulary()"])
+def test_transaction_blocks_are_told_however_they_come(database_url: str, call: str) -> None:
+    """All in one simple query, or from a block of code."""
+    with connected(database_url) as (conn, _):
+        conn.execute("select sherlock.create_scheme('char-9', 'char', 9)")
+        store(conn, [letter(1)])
+        quoted = call.replace("'", "''")
+        for query in (
+            f"begin; call sherlock.{call}; commit",
+            f"begin; do 'begin call sherlock.{quoted}; end'",
+        ):
+            with pytest.raises(psycopg.errors.InvalidTransactionTermination) as caught:
+                conn.execute(query.encode())
+            assert caught.value.diag.message_hint
+            conn.execute("rollback")
+        conn.execute(f"do 'begin call sherlock.{quoted}; end'".encode())
+        conn.execute(f"call sherlock.{call}".encode())
 
 
 @pytest.mark.parametrize(
@@ -410,3 +431,171 @@ def test_a_move_that_somebody_else_overrode_ends(conn: psycopg.Connection) -> No
         )
     assert caught.value.sqlstate == "SH019"
     assert caught.value.diag.message_hint
+
+
+def move_status(conn: psycopg.Connection, collection: str) -> tuple[Any, ...]:
+    row = conn.execute(
+        "select scheme, is_moving, moving_since is not null, signed_count, unsigned_count"
+        " from sherlock.schemes where collection = %s",
+        [collection],
+    ).fetchone()
+    assert row is not None
+    return row
+
+
+def stored_pairs(conn: psycopg.Connection) -> set[tuple[str, str]]:
+    """Return the names of the documents of each stored match."""
+    return set(conn.execute("select name, matched_name from sherlock.duplicate_pairs").fetchall())
+
+
+def test_what_arrives_during_an_interrupted_move_is_judged_again(database_url: str) -> None:
+    """A table that rejects: the near-duplicate passes meanwhile, and is flagged at the end."""
+    with connected(database_url) as (conn, said):
+        conn.execute(
+            "select sherlock.create_scheme('y1', p_band_count => 42, p_rows_per_band => 3)"
+        )
+        conn.execute("create table public.nx (id bigint primary key, cuerpo text)")
+        conn.execute("select sherlock.watch('public.nx', 'id', array['cuerpo'], 'reject')")
+        conn.execute(
+            "insert into public.nx"
+            " select * from jsonb_to_recordset(%s) as r (id bigint, cuerpo text)",
+            [Jsonb([{"id": n, "cuerpo": letter(n, 30)} for n in range(BATCH + 20)])],
+        )
+        last = BATCH + 19
+        near = edited(letter(last, 30), 3)
+        with pytest.raises(psycopg.Error):
+            conn.execute("insert into public.nx values (9001, %s)", [near])
+        conn.execute(
+            "create function fail() returns trigger language plpgsql as"
+            " $$ begin raise 'the disk is full'; end $$"
+        )
+        newest = scalar(conn, "select max(document_id) from sherlock.documents")
+        conn.execute(
+            f"create trigger fail before insert on sherlock.document_signatures for each row"
+            f" when (new.document_id = {newest}) execute function fail()".encode()
+        )
+        assert move_status(conn, "public.nx") == ("word-2", False, False, BATCH + 20, 0)
+        with pytest.raises(psycopg.errors.RaiseException):
+            conn.execute("call sherlock.use_scheme('public.nx', 'y1')")
+        assert move_status(conn, "public.nx") == ("y1", True, True, BATCH, 20)
+        conn.execute("drop trigger fail on sherlock.document_signatures")
+
+        conn.execute("insert into public.nx values (9001, %s)", [near])
+        assert stored_pairs(conn) == set()
+        said.clear()
+        conn.execute("call sherlock.use_scheme('public.nx', 'y1')")
+        assert stored_pairs(conn) == {("9001", str(last))}
+        assert said == [
+            "NOTICE: 20 documents signed with scheme y1",
+            "NOTICE: 1 documents that were judged during the move are judged again",
+        ]
+        assert move_status(conn, "public.nx") == ("y1", False, False, BATCH + 21, 0)
+        said.clear()
+        conn.execute("call sherlock.use_scheme('public.nx', 'y1')")
+        assert said == ["NOTICE: 0 documents signed with scheme y1"]
+
+
+def test_an_unfinished_move_goes_on_in_the_next(database_url: str) -> None:
+    """Moved on, or back: what was judged since the first move began is judged again."""
+    with connected(database_url) as (conn, said):
+        for scheme in ("a", "b"):
+            conn.execute("select sherlock.create_scheme(%s)", [scheme])
+        store(conn, [letter(1)])
+        conn.execute("select sherlock._set_scheme(1, (sherlock._scheme('a')).scheme_id)")
+        since = scalar(conn, "select moving_since from sherlock.schemes where scheme = 'a'")
+        late = scalar(
+            conn,
+            "select document_id from sherlock.add_document(%s, p_doc_type => 'default')",
+            edited(letter(1), 5),
+        )
+        assert scalar(conn, "select count(*) from sherlock.matches") == 0
+        conn.execute("select sherlock._set_scheme(1, (sherlock._scheme('b')).scheme_id)")
+        assert since == scalar(conn, "select moving_since from sherlock.schemes where scheme = 'b'")
+        conn.execute("call sherlock.use_scheme('default', 'word-2')")
+        assert said[-1] == "NOTICE: 1 documents that were judged during the move are judged again"
+        assert scalar(conn, "select array_agg(document_id) from sherlock.matches") == [late]
+
+
+def test_the_end_of_a_move_waits_for_those_who_judge(database_url: str) -> None:
+    """A verdict that was made before all were signed, and is committed after."""
+    with connected(database_url) as (conn, _), psycopg.connect(database_url) as judge:
+        conn.execute("select sherlock.create_scheme('char-9', 'char', 9)")
+        first, second = store(conn, [letter(1), edited(letter(1), 5)])
+        conn.execute("select sherlock._set_scheme(1, (sherlock._scheme('char-9')).scheme_id)")
+        judge.execute("select sherlock.record_detection(%s)", [second])
+        thread_said: list[str] = []
+
+        def move() -> None:
+            with connected(database_url) as (mover, heard):
+                mover.execute("call sherlock.use_scheme('default', 'char-9')")
+                thread_said.extend(heard)
+
+        thread = threading.Thread(target=move)
+        thread.start()
+        wait_for_lock(conn, thread)
+        judge.commit()
+        thread.join(timeout=30)
+        assert (
+            "NOTICE: 1 documents that were judged during the move are judged again" in thread_said
+        )
+        assert conn.execute(
+            "select document_id, matched_document_id from sherlock.matches"
+        ).fetchall() == [(second, first)]
+
+
+def test_no_pair_is_lost_between_a_move_and_writers(database_url: str) -> None:
+    """Writers bring near-duplicates of documents that are being signed again: all are stored."""
+    size = 2 * BATCH
+    with connected(database_url) as (conn, _):
+        conn.execute(
+            "select sherlock.create_scheme('y1', p_band_count => 42, p_rows_per_band => 3)"
+        )
+        conn.execute("select sherlock.create_collection('otra', 'text')")
+        ids = store(conn, [letter(seed, 30) for seed in range(size)], "otra")
+        conn.execute(
+            "update sherlock.documents set name = document_id - %s where document_id = any(%s)",
+            [ids[0], ids],
+        )
+        planted: set[tuple[str, str]] = set()
+        is_over = threading.Event()
+        failures: list[BaseException] = []
+
+        def write(offset: int) -> None:
+            try:
+                with connected(database_url) as (writer, _):
+                    for number in range(offset, size, 2):
+                        if is_over.is_set():
+                            return
+                        seed = size - 1 - number
+                        writer.execute(
+                            "select sherlock.add_document(%s, %s, 'otra', 'default')",
+                            [edited(letter(seed, 30), 3), f"copia {seed}"],
+                        )
+                        planted.add((f"copia {seed}", str(seed)))
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=write, args=[offset]) for offset in range(2)]
+        for thread in threads:
+            thread.start()
+        conn.execute("call sherlock.use_scheme('otra', 'y1')")
+        is_over.set()
+        for thread in threads:
+            thread.join(timeout=60)
+        assert failures == []
+        assert len(planted) > 10
+        assert planted - stored_pairs(conn) == set()
+        assert_signed_with(conn, "otra", "y1")
+
+
+def test_roles_without_rights_are_told_who_may(conn: psycopg.Connection) -> None:
+    conn.execute("create role sherlock_test_reader")
+    conn.execute("grant usage on schema sherlock to sherlock_test_reader")
+    conn.execute("grant select on all tables in schema sherlock to sherlock_test_reader")
+    scheme_id = scalar(conn, "select sherlock.create_scheme('char-9', 'char', 9)")
+    conn.execute("set local role sherlock_test_reader")
+    for call in ("create_scheme('otra')", f"_set_scheme(1, {scheme_id})"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege) as caught, conn.transaction():
+            conn.execute(f"select sherlock.{call}".encode())
+        assert str(caught.value).startswith("you may not")
+        assert "the owner of the schema may, " in (caught.value.diag.message_hint or "")

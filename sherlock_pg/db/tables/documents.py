@@ -53,6 +53,10 @@ collections = Table(
     integer_column("tfidf_ngram_min", "Shortest n-gram of the vocabulary, in tokens.", default=1),
     integer_column("tfidf_ngram_max", "Longest n-gram of the vocabulary, in tokens.", default=2),
     timestamp_column("created_at", "When the collection was made.", default=True),
+    timestamp_column(
+        "scheme_changed_at",
+        "When a move to another scheme began; null: none is under way.",
+    ),
     UniqueConstraint("name"),
     CheckConstraint("profile in ('legal', 'text')", name="profile"),
     CheckConstraint(f"tfidf_max_features between 1 and {MAX_FEATURES}", name="tfidf_max_features"),
