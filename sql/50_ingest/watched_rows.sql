@@ -19,14 +19,17 @@ begin atomic
 end;
 
 -- SQL expressions over a watched table (or one of its transition tables) that is called t: the key as
--- JSON, and the text. Values of types that are not built in go through their output function, never
+-- JSON, and the text; and the lists of the columns: those of the key, and all (with t).
+-- Values of types that are not built in go through their output function, never
 -- through a cast that a user could have made: a trigger evaluates this with its owner's rights.
 create or replace function sherlock._watched_row_sql(
     p_watch sherlock.watches,
     p_relation oid,
     p_is_transition boolean default false,
     out key_sql text,
-    out text_sql text
+    out text_sql text,
+    out key_columns_sql text,
+    out all_columns_sql text
 )
 language plpgsql stable
 set search_path from current
@@ -52,8 +55,10 @@ begin
                                quote_ident(a.attname))
                end,
                ', ' order by c.position) filter (where not c.is_key),
+           string_agg(quote_ident(c.name), ', ' order by c.position) filter (where c.is_key),
+           string_agg(distinct 't.' || quote_ident(c.name), ', '),
            string_agg(quote_ident(c.name), ', ') filter (where a.attname is null)
-    into key_sql, text_sql, v_missing
+    into key_sql, text_sql, key_columns_sql, all_columns_sql, v_missing
     from (
         select true as is_key, k.name, k.position
         from unnest(p_watch.key_columns) with ordinality as k (name, position)
@@ -342,6 +347,58 @@ begin
 end;
 $$;
 
+-- The same for a few documents, of whichever watched tables, dropped ones too: a row that went with its
+-- partition or its table went without a trigger.
+create or replace function sherlock._forget_gone_rows(p_document_ids bigint[])
+returns bigint
+language plpgsql volatile
+set search_path from current
+set row_security = off
+set timezone = 'UTC'
+set datestyle = 'ISO'
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set lc_monetary = 'C'
+as $$
+declare
+    v_watch sherlock.watches;
+    v_key record;
+    v_row_count bigint;
+    v_count bigint := 0;
+begin
+    for v_watch in
+        select w.*
+        from sherlock.watches as w
+        where w.watch_id in (
+            select r.watch_id
+            from sherlock.watched_rows as r
+            where r.document_id = any(p_document_ids))
+        order by w.watch_id
+    loop
+        v_key := sherlock._watched_key_sql(v_watch, 'w.row_key');
+        -- One statement, so that both sides are of one moment: a key that somebody changes is not gone.
+        execute format(
+            'delete from sherlock.documents as d'
+            ' using sherlock.watched_rows as w'
+            ' where w.watch_id = $1'
+            '   and w.document_id = any($2)'
+            '   and d.document_id = w.document_id'
+            '   and %s',
+            case
+                when exists (select from pg_class as c where c.oid = v_watch.relation)
+                then format('not exists (select from %s join %s as t on (%s) = (%s))',
+                            v_key.values_sql, v_watch.relation, v_key.columns_sql, v_key.names_sql)
+                else 'true'
+            end)
+        using v_watch.watch_id, p_document_ids;
+        get diagnostics v_row_count = row_count;
+        v_count := v_count + v_row_count;
+    end loop;
+    return v_count;
+end;
+$$;
+
 create or replace function sherlock._watched_texts(p_watch_id integer, p_row_keys jsonb[])
 returns table (row_key jsonb, content text)
 language plpgsql stable
@@ -349,6 +406,9 @@ set search_path from current
 set timezone = 'UTC'
 set datestyle = 'ISO'
 set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set lc_monetary = 'C'
 as $$
 -- With the rights of the caller: who may read the table may read its texts here. Keys without a row,
 -- and all keys of a table that was dropped, have no text.

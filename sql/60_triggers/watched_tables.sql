@@ -17,6 +17,8 @@ as $$
 declare
     v_watch sherlock.watches;
     v_row record;
+    v_now record;
+    v_touched_sql text;
     v_rows refcursor;
     v_moved record;
     v_document_ids bigint[];
@@ -45,49 +47,70 @@ begin
         return null;
     end if;
 
+    -- The transition tables say which rows the statement touched. What they are now says the table:
+    -- triggers of the user may have changed them again since, and what those statements did has been
+    -- followed before this one.
     v_row := sherlock._watched_row_sql(v_watch, tg_relid, p_is_transition => true);
+    v_now := sherlock._watched_row_sql(v_watch, v_watch.relation);
     if tg_op = 'DELETE' then
         execute format(
             'delete from sherlock.documents as d'
             ' using sherlock.watched_rows as w'
             ' where w.watch_id = $1'
             '   and d.document_id = w.document_id'
-            '   and w.row_key in (select %s from old_rows as t)',
-            v_row.key_sql)
+            '   and w.row_key in ('
+            '       select %1$s'
+            '       from old_rows as t'
+            '       left join (select %2$s, true as sherlock_is_there from %3$s) as c'
+            '           using (%2$s)'
+            '       where c.sherlock_is_there is null)',
+            v_row.key_sql, v_row.key_columns_sql, v_watch.relation)
         using v_watch.watch_id;
         return null;
     elsif tg_op = 'INSERT' then
-        open v_rows for execute format(
-            'select %s as row_key, %s as content from new_rows as t',
-            v_row.key_sql, v_row.text_sql);
+        v_touched_sql := format(
+            'select %s, row_number() over () as sherlock_position from new_rows',
+            v_row.key_columns_sql);
     else
         execute format(
             'with o as materialized (select %1$s as row_key from old_rows as t),'
-            ' n as materialized (select %1$s as row_key from new_rows as t),'
-            ' old_keys as (select o.row_key from o except select n.row_key from n),'
-            ' new_keys as (select n.row_key from n except select o.row_key from o),'
-            ' new_texts as ('
-            '     select r.row_key, sha256(convert_to(r.content, ''UTF8'')) as text_sha256'
-            '     from (select %1$s as row_key, %2$s as content from new_rows as t) as r'
-            '     join new_keys as k using (row_key))'
-            ' select array(select k.row_key from old_keys as k) as old_keys,'
-            '        array_agg(x.row_key order by x.row_key) as new_keys,'
-            '        array_agg(x.text_sha256 order by x.row_key) as new_sha256'
-            ' from new_texts as x',
-            v_row.key_sql, v_row.text_sql)
+            ' n as materialized (select %1$s as row_key from new_rows as t)'
+            ' select array(select o.row_key from o except select n.row_key from n) as old_keys,'
+            '        array(select n.row_key from n except select o.row_key from o) as new_keys',
+            v_row.key_sql)
         into v_moved;
         if v_moved.old_keys <> '{}' then
             perform sherlock._move_watched_rows(
-                v_watch.watch_id, v_moved.old_keys, v_moved.new_keys, v_moved.new_sha256);
+                v_watch.watch_id,
+                array(select k.row_key from unnest(v_moved.old_keys) as k (row_key)
+                      except
+                      select t.row_key
+                      from sherlock._watched_texts(v_watch.watch_id, v_moved.old_keys) as t),
+                n.row_keys, n.sha256)
+            from (
+                select coalesce(array_agg(t.row_key order by t.row_key), '{}') as row_keys,
+                       array_agg(sha256(convert_to(t.content, 'UTF8')) order by t.row_key) as sha256
+                from sherlock._watched_texts(v_watch.watch_id, v_moved.new_keys) as t
+            ) as n;
         end if;
-        open v_rows for execute format(
-            'select n.row_key, n.content'
-            ' from (select %1$s as row_key, %2$s as content from new_rows as t) as n'
-            ' left join (select %1$s as row_key, %2$s as content from old_rows as t) as o'
-            '     on o.row_key = n.row_key'
-            ' where n.content is distinct from o.content',
-            v_row.key_sql, v_row.text_sql);
+        v_touched_sql := format(
+            'select n.* from ('
+            '     select %1$s as sherlock_row_key, %2$s as sherlock_content, %3$s,'
+            '            row_number() over () as sherlock_position'
+            '     from new_rows as t) as n'
+            ' left join ('
+            '     select %1$s as sherlock_row_key, %2$s as sherlock_content from old_rows as t) as o'
+            '     on o.sherlock_row_key = n.sherlock_row_key'
+            ' where n.sherlock_content is distinct from o.sherlock_content',
+            v_row.key_sql, v_row.text_sql, v_row.key_columns_sql);
     end if;
+    -- Names that no column of the user has. In the order of the statement; sorted while texts are still where they are stored.
+    open v_rows for execute format(
+        'select %1$s as row_key, %2$s as content'
+        ' from (select %3$s from (%4$s) as n join %5$s as t using (%6$s)'
+        '       order by n.sherlock_position offset 0) as t',
+        v_now.key_sql, v_now.text_sql, v_now.all_columns_sql, v_touched_sql, v_watch.relation,
+        v_now.key_columns_sql);
     v_document_ids := (sherlock._keep_watched_rows(v_watch, v_rows)).document_ids;
     if v_watch.on_duplicate = 'reject' and v_document_ids <> '{}' then
         perform sherlock._reject_duplicates(v_watch, v_document_ids);
@@ -98,8 +121,9 @@ $$;
 
 comment on function sherlock.tg_watched_tables__follow() is
 'After a statement on a watched table or one of its partitions: rows that came are documents and are '
-'judged, rows whose text changed are judged anew, documents of rows that went go. A statement that '
-'leaves text and key as they were writes nothing. Errors: SH040 a near-duplicate, where the watch '
+'judged, rows whose text changed are judged anew, documents of rows that went go; rows that other '
+'triggers changed meanwhile, as they are then. A statement that leaves text and key as they were '
+'writes nothing. Errors: SH040 a near-duplicate, where the watch '
 'rejects them; SH046 the watch is gone; SH047 a column is gone; SH048 a key is too long.';
 
 -- Like a unique constraint: the statement fails if one of the documents is in a pair of the class.
