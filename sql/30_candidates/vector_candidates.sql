@@ -1,7 +1,7 @@
 -- Level 2 retrieval: nearest sign patterns of the projected vectors. Without an HNSW index on the
 -- model's partition the search is exact; with one, ef_search is set to what is asked for and put
--- back, so that the result does not depend on the session's settings. Ordered by the distance alone
--- and cut with ties: before PostgreSQL 17 no index gives the first part of an order by.
+-- back, so that the result does not depend on the session's settings. Cut with ties first:
+-- before PostgreSQL 17 no index on distances serves an order by with a second key.
 create or replace function sherlock.vector_candidates(
     p_model_id integer,
     p_sign_bits bit,

@@ -20,9 +20,7 @@ HEADER = (
 
 _ENTRY = re.compile(r"^--\n-- Name: (.*); Type: ([A-Z ]+); Schema: .*\n--\n", re.MULTILINE)
 _SHOWN_BY_QUERIES = {"FUNCTION", "PROCEDURE", "AGGREGATE", "VIEW", "MATERIALIZED VIEW"}
-# The last: PostgreSQL up to 17 keeps a column's version among its options, and only its own
-# pg_dump leaves it out.
-_NOISE = re.compile(r"SET |--|\\unrestrict |ALTER TABLE .* SET \(pg_attver=\d+\);")
+_NOISE = re.compile(r"SET |--|\\unrestrict ")
 
 FUNCTIONS = r"""
 select concat_ws(

@@ -299,3 +299,25 @@ def test_search_without_vector_index_gives_the_same_rows(
             )
         )
         assert everything_found(reader, corpus.queries) == with_index
+
+
+def test_vectors_equally_far_are_cut_by_document(
+    reader: psycopg.Connection, corpus: Corpus
+) -> None:
+    """Of 512 bits: some of these thousands are as far as others."""
+    bits = "(select sign_bits from sherlock.document_vectors where document_id = %s)"
+    nearest = f"select * from sherlock.vector_candidates(%s, {bits}, %s)"
+    with reader.transaction(force_rollback=True):
+        reader.execute(
+            sql.SQL("drop index sherlock.{}").format(
+                sql.Identifier(f"document_vectors_model_{corpus.model_id}_sign_bits_idx")
+            )
+        )
+        rows = reader.execute(nearest, [corpus.model_id, corpus.ids[0], DOCUMENTS]).fetchall()
+        assert rows == sorted(rows, key=lambda row: (row[1], row[0]))
+        distances = [row[1] for row in rows]
+        limits = [n for n in range(1, len(rows)) if distances[n - 1] == distances[n]][:20]
+        assert limits
+        for limit in limits:
+            few = reader.execute(nearest, [corpus.model_id, corpus.ids[0], limit]).fetchall()
+            assert few == rows[:limit]
