@@ -292,3 +292,36 @@ def test_documents_without_verdict_are_listed(conn: psycopg.Connection) -> None:
     }
     assert listed[pending]["status"] == "pending"
     assert listed[failed]["reason"] == "encrypted"
+
+
+def test_manual_has_every_public_object(conn: psycopg.Connection) -> None:
+    expected = rows(
+        conn,
+        "select p.proname::text as name, obj_description(p.oid, 'pg_proc') as description"
+        " from pg_proc p where p.pronamespace = 'sherlock'::regnamespace and p.proname !~ '^_'"
+        " union all select c.relname::text, obj_description(c.oid, 'pg_class') from pg_class c"
+        " where c.relnamespace = 'sherlock'::regnamespace and c.relkind in ('r', 'p', 'v')"
+        " and c.relname !~ '^_|^alembic_version$' and not c.relispartition",
+    )
+    manual = rows(conn, "select * from sherlock.manual")
+    assert len(manual) > 100
+    assert sorted((row["name"], row["description"].replace("\n", " ")) for row in manual) == sorted(
+        (row["name"], " ".join(row["description"].split())) for row in expected
+    )
+    for row in manual:
+        assert max(map(len, row["description"].split("\n"))) <= 80
+        assert row["arguments"] is not None or row["kind"] in ("view", "table")
+        assert row["result"] is not None or row["kind"] == "procedure"
+    kinds = [kind for kind, _ in itertools.groupby(row["kind"] for row in manual)]
+    assert kinds == ["procedure", "function", "aggregate", "view", "table", "trigger function"]
+
+
+def test_manual_reads_well(conn: psycopg.Connection) -> None:
+    (entry,) = rows(conn, "select * from sherlock.manual where name = 's_curve'")
+    assert entry["kind"] == "function"
+    assert entry["arguments"] == "p_band_count integer,\np_rows_per_band integer"
+    assert entry["result"].startswith("TABLE(jaccard double precision,\nprobability")
+    assert entry["description"].startswith("The S-curve of a division into bands: ")
+    (entry,) = rows(conn, "select * from sherlock.manual where name = 'hot_band_keys'")
+    assert (entry["kind"], entry["arguments"]) == ("view", None)
+    assert entry["result"].startswith("key,\nband,\n")
