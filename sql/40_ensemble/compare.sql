@@ -1,4 +1,24 @@
 -- Two stored documents, level by level: what the search would say of the pair, and why.
+create or replace function sherlock._config_in_force(p_collection_id integer, p_doc_type text)
+returns sherlock.detection_configs
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_config constant sherlock.detection_configs :=
+        sherlock.detection_config(p_collection_id, p_doc_type);
+begin
+    if v_config.config_id is null then
+        raise exception using
+            errcode = 'SH024',
+            message = format('no configuration is in force for documents of type %L', p_doc_type),
+            hint = 'one row of sherlock.detection_configs with doc_type default, collection_id null '
+                   'and is_active is needed: sherlock-pg config import, or insert it';
+    end if;
+    return v_config;
+end;
+$$;
+
 create or replace function sherlock.compare(p_left bigint, p_right bigint)
 returns table (
     level text,
@@ -31,7 +51,7 @@ begin
             message = format('documents %s and %s are in different collections', p_left, p_right),
             hint = 'only documents of one collection are compared';
     end if;
-    v_config := sherlock.detection_config(v_left.collection_id, v_left.doc_type);
+    v_config := sherlock._config_in_force(v_left.collection_id, v_left.doc_type);
     v_is_same_text := coalesce(v_left.canonical_sha256 = v_right.canonical_sha256, false);
     select coalesce(l.sha256 = r.sha256 and l.file_size_bytes = r.file_size_bytes, false)
     into v_is_same_file
@@ -126,8 +146,10 @@ $$;
 
 comment on function sherlock.compare(bigint, bigint) is
 'Two stored documents, one row per level: score (0 to 1, null if the level is absent), weight '
-'after absent levels are left out (null if it is one of them), their product, and the evidence; row final holds the ensemble '
-'score and the class. Thresholds are those of p_left''s type. Errors: SH001, SH004, SH008, SH009.';
+'after absent levels are left out (null if it is one of them), their product, and the evidence; row '
+'final holds the ensemble score and the class. Thresholds are those of p_left''s type. Errors: SH001 '
+'no such document, SH004 not indexed yet, SH008 no text, SH009 different collections, SH024 no '
+'configuration in force.';
 
 create or replace function sherlock._top_shared_terms(
     p_model_id integer,

@@ -322,6 +322,37 @@ return case
         p_compared ->> 'confidence', p_compared #>> '{evidence,uncapped_class}')
 end;
 
+-- The state of a text and what made it so. Repeated words count once: that is why a long text can be
+-- short.
+create or replace function sherlock._explain_text_state(
+    p_document_id bigint,
+    p_text_state text,
+    p_scheme sherlock.shingle_schemes
+)
+returns text
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_content constant text :=
+        case when p_text_state = 'short' then sherlock.document_text(p_document_id) end;
+begin
+    return case
+        when p_text_state = 'empty' then 'empty (no letter or digit in it)'
+        when p_text_state = 'excluded' then 'excluded (too badly read)'
+        when v_content is not null then format(
+            'short (different shingles: %s, and %s are needed)',
+            sherlock._distinct_shingles(
+                sherlock.shingles(
+                    sherlock.canonical_text(v_content), p_scheme.shingle_kind,
+                    p_scheme.shingle_width),
+                p_scheme.min_shingles),
+            p_scheme.min_shingles)
+        else p_text_state
+    end;
+end;
+$$;
+
 create or replace function sherlock.explain_match(
     p_document_id bigint,
     p_other_id bigint,
@@ -338,7 +369,7 @@ declare
     v_other constant sherlock._query := sherlock._query_of_document(p_other_id);
     v_before constant bigint := sherlock._scope_before(p_document_id, p_scope);
     v_config constant sherlock.detection_configs :=
-        sherlock.detection_config(v_query.collection_id, v_query.doc_type);
+        sherlock._config_in_force(v_query.collection_id, v_query.doc_type);
     v_model_id constant integer := sherlock.active_tfidf_model(v_query.collection_id);
     v_found constant sherlock._search_result := sherlock._search(v_query, v_before, null);
     v_is_pair constant boolean :=
@@ -350,6 +381,11 @@ declare
     v_levels jsonb := '{}';
     v_retrieval jsonb := '[]';
     v_reason text;
+    v_verdict sherlock.detections;
+    v_match sherlock.matches;
+    v_value text;
+    v_verdict_reason text;
+    v_verdict_value text;
 begin
     select s.* into strict v_scheme
     from sherlock.collections as c
@@ -395,68 +431,124 @@ begin
         when v_levels #>> '{final,confidence}' is null then 'below_low'
         else 'estimated_below_low'
     end;
+    v_value := case v_reason
+        when 'reported' then format(
+            'yes: number %s, %s, score %s', v_rank,
+            v_found.matches[v_rank].confidence, v_found.matches[v_rank].final_score)
+        when 'same_document' then 'no: a document is never reported for itself'
+        when 'other_collection' then 'no: the documents are in different collections'
+        when 'later' then format('no: document %s arrived later', p_other_id)
+        when 'max_results' then format(
+            'no: number %s, and the first %s are reported',
+            coalesce(v_wide_rank::text, format('%s or more', c_max_limit)),
+            v_config.max_results)
+        when 'text_state' then (
+            select format('no: the text of document %s is %s; it matches %s',
+                          t.document_id,
+                          sherlock._explain_text_state(
+                              t.document_id, t.text_state, v_scheme),
+                          case t.text_state when 'empty' then 'nothing'
+                               else 'exact copies only' end)
+            from (values (1, p_document_id, v_query.text_state),
+                         (2, p_other_id, v_other.text_state))
+                as t (ordinal, document_id, text_state)
+            where t.text_state <> 'indexed'
+            order by t.ordinal
+            limit 1)
+        when 'short_circuit' then 'no: an exact copy of another document ended the search'
+        when 'not_retrieved' then 'no: no level retrieves it'
+        when 'below_low' then format(
+            'no: score %s is below LOW (%s)',
+            coalesce(v_levels #>> '{final,score}', 'null'), v_config.low_threshold)
+        else 'no: a first estimate of the levels already was below LOW'
+    end;
     return query
-    select 'report', format('find_duplicates(%s), scope %s', p_document_id, p_scope),
-           case v_reason
-               when 'reported' then format(
-                   'yes: number %s, %s, score %s', v_rank,
-                   v_found.matches[v_rank].confidence, v_found.matches[v_rank].final_score)
-               when 'same_document' then 'no: a document is never reported for itself'
-               when 'other_collection' then 'no: the documents are in different collections'
-               when 'later' then format('no: document %s arrived later', p_other_id)
-               when 'max_results' then format(
-                   'no: number %s, and the first %s are reported',
-                   coalesce(v_wide_rank::text, format('%s or more', c_max_limit)),
-                   v_config.max_results)
-               when 'text_state' then format(
-                   'no: the text of document %s is %s; it matches exact copies only',
-                   case when v_query.text_state <> 'indexed' then p_document_id
-                        else p_other_id end,
-                   case when v_query.text_state <> 'indexed' then v_query.text_state
-                        else v_other.text_state end)
-               when 'short_circuit' then 'no: an exact copy of another document ended the search'
-               when 'not_retrieved' then 'no: no level retrieves it'
-               when 'below_low' then format(
-                   'no: score %s is below LOW (%s)',
-                   coalesce(v_levels #>> '{final,score}', 'null'), v_config.low_threshold)
-               else 'no: a first estimate of the levels already was below LOW'
-           end,
+    select 'report', format('find_duplicates(%s), scope %s', p_document_id, p_scope), v_value,
            jsonb_strip_nulls(jsonb_build_object(
                'reason', v_reason, 'rank', coalesce(v_rank, v_wide_rank),
                'limit', v_config.max_results));
 
+    select v.* into v_verdict from sherlock.detections as v where v.document_id = p_document_id;
+    select m.* into v_match
+    from sherlock.matches as m
+    where m.document_id = p_document_id and m.matched_document_id = p_other_id;
+    v_verdict_reason := case
+        when v_verdict.document_id is null then 'no_verdict'
+        when v_match.document_id is not null then 'reported'
+        when v_reason in ('same_document', 'other_collection') then v_reason
+        when p_other_id > p_document_id then 'later'
+    end;
+    v_verdict_value := v_value;
+    if v_verdict_reason is null and p_scope = 'earlier' then
+        v_verdict_reason := v_reason;
+    elsif v_verdict_reason is null then
+        -- A verdict is made in scope earlier.
+        select e.detail ->> 'reason', e.value into strict v_verdict_reason, v_verdict_value
+        from sherlock.explain_match(p_document_id, p_other_id, 'earlier') as e
+        where e.section = 'report' and e.item like 'find_duplicates(%';
+    end if;
+    if v_verdict_reason = 'reported' and v_match.document_id is null then
+        select case
+                   when d.indexed_at > v_verdict.detected_at then 'judged_before'
+                   when v_verdict.short_circuited then 'short_circuit'
+                   else 'changed_since'
+               end
+        into strict v_verdict_reason
+        from sherlock.documents as d
+        where d.document_id = p_other_id;
+    end if;
     return query
     select 'report', format('stored verdict on %s', p_document_id),
-           case
-               when v.document_id is null then 'none yet'
-               when m.document_id is not null then format(
-                   'yes: %s, score %s, by configuration %s', m.confidence, m.final_score,
-                   m.config_id)
-               when p_other_id > p_document_id then format(
+           case v_verdict_reason
+               when 'no_verdict' then format(
+                   'none yet; to make it: select * from sherlock.record_detection(%s)',
+                   p_document_id)
+               when 'reported' then format(
+                   'yes: %s, score %s, by configuration %s', v_match.confidence,
+                   v_match.final_score, v_match.config_id)
+               when 'later' then format(
                    'no: document %s arrived later; see explain_match(%s, %s)',
                    p_other_id, p_other_id, p_document_id)
-               else 'no'
+               when 'judged_before' then format(
+                   'no: it was made before document %s was indexed as it is now; to judge again: '
+                   'select * from sherlock.record_detection(%s)', p_other_id, p_document_id)
+               when 'changed_since' then format(
+                   'no: the search finds it now, so settings, the vocabulary or other documents '
+                   'changed since; to judge again: select * from sherlock.record_detection(%s)',
+                   p_document_id)
+               when 'short_circuit' then 'no: an exact copy of another document ended the search'
+               else v_verdict_value
            end,
            jsonb_strip_nulls(jsonb_build_object(
-               'detected_at', v.detected_at, 'config_id', m.config_id,
-               'scheme_id', m.scheme_id, 'model_id', m.model_id))
-    from (select) as one
-    left join sherlock.detections as v on v.document_id = p_document_id
-    left join sherlock.matches as m
-        on m.document_id = p_document_id and m.matched_document_id = p_other_id;
+               'reason', v_verdict_reason, 'detected_at', v_verdict.detected_at,
+               'config_id', v_match.config_id, 'scheme_id', v_match.scheme_id,
+               'model_id', v_match.model_id));
 
     return query
     select 'documents', d.document_id::text,
-           format('%s: %s, %s, %s words', coalesce(d.name, '(no name)'), d.doc_type, d.text_state,
-                  d.word_count),
-           jsonb_build_object('collection', c.name, 'created_at', d.created_at)
+           format('%s: %s, %s', coalesce(d.name, '(no name)'), d.doc_type,
+                  case d.text_state
+                      when 'indexed' then format('indexed, %s words', d.word_count)
+                      else sherlock._explain_text_state(d.document_id, d.text_state, v_scheme)
+                  end),
+           jsonb_build_object(
+               'collection', c.name, 'created_at', d.created_at, 'word_count', d.word_count)
     from unnest(array[p_document_id, p_other_id]) with ordinality as a (document_id, ordinal)
     join sherlock.documents as d on d.document_id = a.document_id
     join sherlock.collections as c on c.collection_id = d.collection_id
     order by a.ordinal;
 
     return query
-    select 'scores', l.level, sherlock._explain_score(v_levels -> l.level, v_config),
+    select 'scores', l.level,
+           case
+               when l.level = 'exact'
+                    and (v_query.canonical_sha256 is null or v_other.canonical_sha256 is null)
+               then format(
+                   'no words to compare: document %s has no letter or digit',
+                   case when v_query.canonical_sha256 is null then p_document_id
+                        else p_other_id end)
+               else sherlock._explain_score(v_levels -> l.level, v_config)
+           end,
            jsonb_strip_nulls(
                (v_levels -> l.level -> 'evidence') - '{shared,differing,top_shared_terms}'::text[]
                || (v_levels -> l.level) - '{level,evidence}'::text[]
@@ -533,9 +625,10 @@ $$;
 comment on function sherlock.explain_match(bigint, bigint, text) is
 'Why the search reports p_other_id for p_document_id, or why not: rows to be read in order. '
 'Sections: report (does sherlock.find_duplicates with p_scope, all or earlier, list it, and does the '
-'stored verdict), documents, scores (of each level, score * weight = share; class before and after '
-'a conflict), retrieval (does each level find it; if not, what it failed on), entities (shared and '
-'differing), text (counts of shingles and the longest passages that both or only one have), '
-'settings (what is in force now). value is for people; detail holds figures, and in report and '
-'retrieval a reason code. Costs some searches and reads both texts. Errors: SH001 no such document, '
-'SH004 not indexed yet, SH005 unknown scope, SH008 no text.';
+'stored verdict, which is made in scope earlier), documents, scores (of each level, score * weight = '
+'share; class before and after a conflict), retrieval (does each level find it; if not, what it '
+'failed on), entities (shared and differing), text (counts of shingles and the longest passages that '
+'both or only one have), settings (what is in force now). value is for people; detail holds figures, '
+'and in report and retrieval a reason code. Costs some searches and reads both texts. Errors: SH001 '
+'no such document, SH004 not indexed yet, SH005 unknown scope, SH008 no text, SH024 no configuration '
+'in force.';

@@ -116,6 +116,13 @@ def explain(
     said = explanation.report.value.startswith("yes")
     assert said == (other_id in found(conn, document_id, scope)), explanation.report
     assert said == (explanation.reason == "reported")
+    verdict = explanation.one("report", f"stored verdict on {document_id}")
+    stored = conn.execute(
+        "select 1 from sherlock.matches where document_id = %s and matched_document_id = %s",
+        [document_id, other_id],
+    ).fetchone()
+    assert verdict.value.startswith("yes") == (stored is not None)
+    assert (verdict.detail["reason"] == "reported") == (stored is not None)
     return explanation
 
 
@@ -346,6 +353,99 @@ def test_text_without_a_letter_still_reads(conn: psycopg.Connection) -> None:
     explanation = explain(conn, empty, other)
     assert explanation.reason == "text_state"
     assert explanation.one("text", "shingles").value.startswith("0 shared, 0 only in")
+    assert "empty (no letter or digit in it); it matches nothing" in explanation.report.value
+
+
+def test_texts_without_words_are_not_said_to_differ(conn: psycopg.Connection) -> None:
+    first, second = add(conn, "😀 😀"), add(conn, "😀 😀")
+    explanation = explain(conn, second, first)
+    assert explanation.one("scores", "exact").value == (
+        f"no words to compare: document {second} has no letter or digit"
+    )
+    assert explanation.reason == "text_state"
+
+
+def test_what_makes_a_long_text_short_is_told(conn: psycopg.Connection) -> None:
+    spam, other = add(conn, "spam " * 500), add(conn, text(15))
+    explanation = explain(conn, spam, other)
+    state = "short (different shingles: 1, and 20 are needed)"
+    assert state in explanation.report.value
+    shown = explanation.one("documents", str(spam))
+    assert shown.value.endswith(state)
+    assert shown.detail["word_count"] == 500
+    assert explanation.one("documents", str(other)).value.endswith("indexed, 120 words")
+
+
+def stored_reason(conn: psycopg.Connection, document_id: int, other_id: int) -> str:
+    """Return the reason that the stored verdict lacks the pair, the same in both scopes."""
+    reasons = {
+        str(
+            explain(conn, document_id, other_id, scope)
+            .one("report", f"stored verdict on {document_id}")
+            .detail["reason"]
+        )
+        for scope in ("all", "earlier")
+    }
+    (reason,) = reasons
+    return reason
+
+
+def test_why_a_stored_verdict_lacks_a_pair(conn: psycopg.Connection) -> None:
+    original = text(60)
+    near = add(conn, edited(original, 0.03))
+    copies = [add(conn, original) for _ in range(3)]
+    unlike = add(conn, text(61))
+    last = add(conn, edited(original, 0.02, 9))
+    assert stored_reason(conn, last, near) == "no_verdict"
+    for document_id in (near, *copies, unlike, last):
+        conn.execute("select sherlock.record_detection(%s)", [document_id])
+    assert stored_reason(conn, last, near) == "reported"
+    assert stored_reason(conn, near, last) == "later"
+    assert stored_reason(conn, last, last) == "same_document"
+    assert stored_reason(conn, last, unlike) == "not_retrieved"
+    # The search ended with the copies; the query that found none went on.
+    assert stored_reason(conn, copies[1], near) == "short_circuit"
+    assert stored_reason(conn, copies[0], near) == "reported"
+
+    conn.execute("select sherlock.create_collection('otra')")
+    elsewhere = add(conn, original, collection="otra")
+    assert stored_reason(conn, last, elsewhere) == "other_collection"
+    assert stored_reason(conn, copies[1], elsewhere) == "other_collection"
+
+    conn.execute("update sherlock.detection_configs set max_results = 1")
+    conn.execute("select sherlock.record_detection(%s)", [last])
+    assert "max_results" in {stored_reason(conn, last, other) for other in (near, *copies)}
+    conn.execute("update sherlock.detection_configs set max_results = 50")
+    changed = {stored_reason(conn, last, other) for other in (near, *copies)}
+    assert changed == {"reported", "changed_since"}
+
+    twin = add(conn, edited(text(63), 0.02))
+    conn.execute("select sherlock.record_detection(%s)", [twin])
+    conn.execute("alter table sherlock.documents disable trigger user")
+    conn.execute(
+        "update sherlock.documents set content = %s where document_id = %s", [text(63), unlike]
+    )
+    conn.execute("alter table sherlock.documents enable trigger user")
+    conn.execute("select sherlock.index_documents(array[%s])", [unlike])
+    assert stored_reason(conn, twin, unlike) == "judged_before"
+
+
+def test_without_a_model_level_2_is_absent_of_copies_too(conn: psycopg.Connection) -> None:
+    first, second = add(conn, text(64), ANA), add(conn, text(64), ANA)
+    explanation = explain(conn, second, first)
+    assert explanation.one("scores", "exact").value == "the same text"
+    assert explanation.one("scores", "tfidf").value == "absent"
+    assert explanation.one("settings", "model").value == "none yet"
+
+
+@pytest.mark.parametrize("call", ["explain_match", "compare"])
+def test_without_a_configuration_no_reason_is_given(conn: psycopg.Connection, call: str) -> None:
+    first, second = add(conn, text(65)), add(conn, text(65))
+    conn.execute("update sherlock.detection_configs set is_active = false")
+    with pytest.raises(psycopg.DatabaseError) as caught:
+        conn.execute(f"select * from sherlock.{call}(%s, %s)".encode(), [second, first])
+    assert caught.value.sqlstate == "SH024"
+    assert caught.value.diag.message_hint
 
 
 def test_text_that_is_stored_elsewhere(conn: psycopg.Connection) -> None:
