@@ -126,24 +126,88 @@ comment on function sherlock.tg_watched_tables__follow() is
 'writes nothing. Errors: SH040 a near-duplicate, where the watch '
 'rejects them; SH046 the watch is gone; SH047 a column is gone; SH048 a key is too long.';
 
+-- Inside of a function that runs with its owner's rights current_user is the owner.
+create or replace function sherlock._is_readable_by_caller(p_table regclass)
+returns boolean
+language sql stable
+begin atomic
+    select has_table_privilege(
+               coalesce(nullif(current_setting('role'), 'none'), session_user), p_table, 'select')
+           and not exists (
+               select
+               from (
+                   select p_table::oid as relation
+                   union
+                   select p.relid::oid from pg_partition_tree(p_table) as p
+               ) as r
+               join pg_catalog.pg_class as c on c.oid = r.relation
+               where c.relrowsecurity);
+end;
+
+create or replace function sherlock._evidence_roles(p_entities jsonb)
+returns text
+language sql immutable parallel safe
+return (
+    select string_agg(distinct e.entity ->> 'role', ' and ' order by e.entity ->> 'role')
+    from jsonb_array_elements(p_entities) as e (entity)
+);
+
+-- Where a document is, for a message: its row, or the document itself. The key of a row that is not
+-- the writer's own is only named if the writer can read the table, all of it.
+create or replace function sherlock._document_place(p_document_id bigint, p_is_own boolean)
+returns text
+language sql stable
+begin atomic
+    select coalesce(
+        (select case
+                    when p_is_own or sherlock._is_readable_by_caller(w.relation)
+                    then format('row %s in %s', sherlock._readable_key(r.row_key), w.relation)
+                    else format('a row in %s', w.relation)
+                end
+         from sherlock.watched_rows as r
+         join sherlock.watches as w using (watch_id)
+         where r.document_id = p_document_id),
+        format('document %s', p_document_id));
+end;
+
 -- Like a unique constraint: the statement fails if one of the documents is in a pair of the class.
 create or replace function sherlock._reject_duplicates(
     p_watch sherlock.watches,
     p_document_ids bigint[]
 )
 returns void
-language plpgsql stable
+language plpgsql volatile
 set search_path from current
 as $$
 declare
+    v_other_ids bigint[];
     v_pair record;
-    v_levels text;
 begin
-    select m.document_id = any(p_document_ids) as is_later, m.*,
-           case when m.document_id = any(p_document_ids)
-                then m.matched_document_id else m.document_id end as other_document_id
+    -- Nobody is refused because of rows that went with a partition or a table.
+    loop
+        select array_agg(distinct o.document_id) into v_other_ids
+        from sherlock.matches as m
+        cross join lateral (values (m.document_id), (m.matched_document_id)) as o (document_id)
+        where (m.document_id = any(p_document_ids) or m.matched_document_id = any(p_document_ids))
+          and o.document_id <> all(p_document_ids)
+          and sherlock._class_rank(m.confidence) <= sherlock._class_rank(p_watch.min_class);
+        exit when v_other_ids is null or sherlock._forget_gone_rows(v_other_ids) = 0;
+        -- What matched them is judged again by then, unless there was too much of it.
+        perform sherlock._judge(array(
+            select i.id
+            from unnest(p_document_ids) as i (id)
+            where not exists (
+                select from sherlock.detections as v where v.document_id = i.id)
+              and exists (select from sherlock.documents as d where d.document_id = i.id)
+            order by i.id));
+    end loop;
+
+    select m.confidence, m.final_score, m.minhash_score, m.tfidf_score, m.entity_score, m.evidence,
+           case when o.is_later then m.document_id else m.matched_document_id end as document_id,
+           case when o.is_later then m.matched_document_id else m.document_id end as other_id
     into v_pair
     from sherlock.matches as m
+    cross join lateral (select m.document_id = any(p_document_ids) as is_later) as o
     where (m.document_id = any(p_document_ids) or m.matched_document_id = any(p_document_ids))
       and sherlock._class_rank(m.confidence) <= sherlock._class_rank(p_watch.min_class)
     order by sherlock._class_rank(m.confidence), m.final_score desc, m.document_id,
@@ -152,19 +216,22 @@ begin
     if not found then
         return;
     end if;
-    v_levels := concat_ws(
-        ', ', 'shingles ' || round(v_pair.minhash_score::numeric, 2),
-        'terms ' || round(v_pair.tfidf_score::numeric, 2),
-        'parties ' || round(v_pair.entity_score::numeric, 2));
     raise exception using
         errcode = 'SH040',
-        message = format('near-duplicate of %s', sherlock._document_place(v_pair.other_document_id)),
+        message = format(
+            'near-duplicate of %s',
+            sherlock._document_place(v_pair.other_id, v_pair.other_id = any(p_document_ids))),
+        -- Roles without their values: the writer may not be allowed to see the other row.
         detail = format(
-            '%s: class %s, score %s (%s), evidence %s',
-            sherlock._document_place(
-                case when v_pair.is_later then v_pair.document_id
-                     else v_pair.matched_document_id end),
-            v_pair.confidence, round(v_pair.final_score::numeric, 4), v_levels, v_pair.evidence),
+            '%s: %s', sherlock._document_place(v_pair.document_id, true),
+            concat_ws(
+                ', ', 'class ' || v_pair.confidence,
+                'score ' || round(v_pair.final_score::numeric, 4),
+                'shingles ' || round(v_pair.minhash_score::numeric, 2),
+                'terms ' || round(v_pair.tfidf_score::numeric, 2),
+                'parties ' || round(v_pair.entity_score::numeric, 2),
+                'same ' || sherlock._evidence_roles(v_pair.evidence -> 'shared'),
+                'different ' || sherlock._evidence_roles(v_pair.evidence -> 'differing'))),
         hint = format(
             'to let it in and have it reported: update sherlock.watches set %s where watch_id = %s',
             case when v_pair.confidence = 'EXACT' then 'on_duplicate = ''flag'''
@@ -179,16 +246,3 @@ begin
         constraint = 'sherlock_near_unique';
 end;
 $$;
-
--- Where a document is, for a message: its row, or the document itself.
-create or replace function sherlock._document_place(p_document_id bigint)
-returns text
-language sql stable
-begin atomic
-    select coalesce(
-        (select format('row %s in %s', sherlock._readable_key(r.row_key), w.relation)
-         from sherlock.watched_rows as r
-         join sherlock.watches as w using (watch_id)
-         where r.document_id = p_document_id),
-        format('document %s', p_document_id));
-end;

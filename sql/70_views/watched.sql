@@ -7,7 +7,18 @@ select w.watch_id,
            when p.has_missing_columns then 'columns missing'
            when p.trigger_count < 4 * p.relation_count then 'triggers missing'
            when p.enabled_count < 4 * p.relation_count then 'triggers disabled'
+           when exists (
+               select
+               from pg_catalog.pg_trigger as g
+               where g.tgfoid = 'sherlock.tg_watched_tables__follow()'::regprocedure
+                 and g.tgargs = convert_to(w.watch_id::text, 'UTF8') || '\x00'::bytea
+                 and g.tgrelid <> w.relation
+                 and not exists (
+                     select from pg_partition_ancestors(g.tgrelid) as a (relation)
+                     where a.relation = w.relation))
+           then 'partitions detached'
            when not w.is_backfilled then 'backfilling'
+           when r.unjudged_count > 0 then 'verdicts missing'
            else 'active'
        end as state,
        w.key_columns, w.text_columns, w.on_duplicate, w.min_class, w.doc_type,
@@ -17,7 +28,7 @@ select w.watch_id,
         from sherlock.review_queue as q
         join sherlock.watched_rows as k using (document_id)
         where k.watch_id = w.watch_id and q.decision is null) as open_review_count,
-       w.created_at
+       w.created_at, r.unjudged_count
 from sherlock.watches as w
 join sherlock.collections as c using (collection_id)
 cross join lateral (
@@ -45,6 +56,7 @@ cross join lateral (
 ) as p
 cross join lateral (
     select count(*) as row_count,
+           count(*) filter (where v.document_id is null) as unjudged_count,
            count(*) filter (where v.confidence = 'EXACT') as exact_count,
            count(*) filter (where v.confidence = 'HIGH') as high_count,
            count(*) filter (where v.confidence = 'MEDIUM') as medium_count,
@@ -58,10 +70,13 @@ comment on view sherlock.watched is 'Watched tables: what is known of them and w
 comment on column sherlock.watched.watch_id is 'The watch.';
 comment on column sherlock.watched.table_name is 'The table; a number if it was dropped.';
 comment on column sherlock.watched.state is
-'active. backfilling: rows that were there wait for call sherlock.backfill. triggers missing (as on a '
-'partition that was attached later) or disabled: call sherlock.watch again. columns missing: writing '
+'active. backfilling: rows that were there wait for call sherlock.backfill. verdicts missing: too many '
+'rows were deleted or changed at once to judge all that matched them again: call sherlock.backfill. triggers '
+'missing (as on a partition that was attached later) or disabled: call sherlock.watch again. partitions '
+'detached: their rows are still known: call sherlock.watch again. columns missing: writing '
 'to the table fails until sherlock.watch is called with the new names. table dropped: call '
-'sherlock.unwatch_by_id.';
+'sherlock.unwatch_by_id, or watch the new table of that name. A partition that was dropped leaves no '
+'trace: call sherlock.backfill.';
 comment on column sherlock.watched.key_columns is 'Columns that identify a row.';
 comment on column sherlock.watched.text_columns is 'Columns that make the text.';
 comment on column sherlock.watched.on_duplicate is 'flag, queue or reject.';
@@ -76,6 +91,7 @@ comment on column sherlock.watched.medium_count is 'Rows whose best match is MED
 comment on column sherlock.watched.low_count is 'Rows whose best match is LOW.';
 comment on column sherlock.watched.open_review_count is 'Pairs that wait for a person.';
 comment on column sherlock.watched.created_at is 'When the watch began.';
+comment on column sherlock.watched.unjudged_count is 'Rows that are known and have no verdict.';
 
 create or replace view sherlock.watched_pairs as
 select w.relation::text as table_name, r.row_key, sherlock._readable_key(r.row_key) as key,

@@ -17,6 +17,18 @@ begin
             message = format('unknown decision: %s', coalesce(p_decision, 'null')),
             hint = 'duplicate or distinct';
     end if;
+    if not has_table_privilege('sherlock.review_queue', 'select')
+       or not has_table_privilege('sherlock.review_queue', 'update')
+    then
+        raise exception using
+            errcode = 'SH044',
+            message = format('%s can''t decide what is in the review queue', current_user),
+            hint = format(
+                'have %s run: grant select, update on sherlock.review_queue to %I',
+                (select c.relowner::regrole
+                 from pg_class as c
+                 where c.oid = 'sherlock.review_queue'::regclass), current_user);
+    end if;
     select q.* into v_review
     from sherlock.review_queue as q
     where q.review_id = p_review_id
@@ -48,5 +60,5 @@ $$;
 
 comment on function sherlock.decide(bigint, text, text) is
 'Stores what a person says about a pair of sherlock.open_reviews: duplicate or distinct. Nothing else '
-'follows from it, but the pair is not queued again unless one of its texts changes. Errors: SH050 no '
+'follows from it, but the pair is not queued again unless one of its texts changes. Errors: SH044 rights, SH050 no '
 'such entry, SH051 unknown decision, SH052 decided or withdrawn before.';

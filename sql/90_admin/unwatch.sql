@@ -10,6 +10,7 @@ declare
     v_trigger record;
     v_count bigint;
 begin
+    perform sherlock._check_schema_privileges();
     select w.* into v_watch
     from sherlock.watches as w
     where w.watch_id = p_watch_id
@@ -50,6 +51,7 @@ language plpgsql volatile
 set search_path from current
 as $$
 begin
+    perform sherlock._check_watch_privileges(p_table);
     return sherlock.unwatch_by_id((sherlock._watch_of(p_table)).watch_id);
 end;
 $$;

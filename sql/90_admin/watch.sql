@@ -78,19 +78,35 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
+    c_default_scheme constant text := 'word-2';
     v_name text := coalesce(p_collection, (
         select n.nspname || '.' || c.relname
         from pg_class as c
         join pg_namespace as n on n.oid = c.relnamespace
         where c.oid = p_table));
-    v_collection_id integer := sherlock.create_collection(v_name, p_profile, p_scheme);
+    v_collection_id integer;
+    v_watch_id integer;
     v_found record;
 begin
+    -- Nothing is left to compare with in a table that was dropped, as by a restore.
+    for v_watch_id in
+        select w.watch_id
+        from sherlock.watches as w
+        join sherlock.collections as c using (collection_id)
+        where c.name = v_name
+          and not exists (select from pg_class as o where o.oid = w.relation)
+        order by w.watch_id
+    loop
+        raise notice 'the watch % of a table that was dropped is ended: % rows are forgotten',
+            v_watch_id, sherlock.unwatch_by_id(v_watch_id);
+    end loop;
+    v_collection_id := sherlock.create_collection(
+        v_name, p_profile, coalesce(p_scheme, c_default_scheme));
     select c.profile, s.name as scheme into strict v_found
     from sherlock.collections as c
     join sherlock.shingle_schemes as s using (scheme_id)
     where c.collection_id = v_collection_id;
-    if v_found.profile <> p_profile or v_found.scheme <> p_scheme then
+    if v_found.profile <> p_profile or coalesce(v_found.scheme <> p_scheme, false) then
         raise exception using
             errcode = 'SH049',
             message = format('the collection %L is there already, with profile %s and scheme %s',
@@ -171,7 +187,7 @@ create or replace function sherlock.watch(
     p_profile text default 'text',
     p_collection text default null,
     p_doc_type text default 'default',
-    p_scheme text default 'word-2'
+    p_scheme text default null
 )
 returns integer
 language plpgsql volatile
@@ -188,6 +204,7 @@ begin
     perform sherlock._check_watched_relation(p_table);
     perform sherlock._check_watch_options(p_on_duplicate, p_min_class, p_doc_type);
     perform sherlock._check_watch_privileges(p_table);
+    perform sherlock._check_follower_privileges(p_table);
     -- Writers that came before have ended then, and those that come later see the triggers.
     execute format('lock table %s in share row exclusive mode', p_table);
     perform sherlock._check_watched_columns(p_table, p_key, p_text);
@@ -221,7 +238,9 @@ begin
     into v_is_small
     using c_max_rows_at_once;
     if v_is_small then
-        perform sherlock._backfill_batch(v_watch.watch_id, null, c_max_rows_at_once);
+        perform sherlock._backfill_rows(
+            v_watch.watch_id,
+            sherlock._next_row_keys(v_watch.watch_id, null, c_max_rows_at_once), true);
         perform sherlock._finish_backfill(v_watch.watch_id);
     else
         raise notice using
@@ -242,7 +261,7 @@ create or replace function sherlock.watch(
     p_profile text default 'text',
     p_collection text default null,
     p_doc_type text default 'default',
-    p_scheme text default 'word-2'
+    p_scheme text default null
 )
 returns integer
 language sql volatile
@@ -259,8 +278,9 @@ declare
 'values, one paragraph each, are the text; it is not copied. p_on_duplicate: flag reports pairs (sherlock.'
 'watched_duplicates, NOTIFY sherlock_duplicate), queue also puts those from p_min_class up into '
 'sherlock.review_queue, reject makes the statement fail with SH040, as a unique constraint does. '
-'p_profile, p_scheme: as for sherlock.create_collection. p_collection: null makes one named '
-'schema.table; tables in one collection are compared with each other. p_doc_type chooses thresholds; '
+'p_profile, p_scheme: as for sherlock.create_collection; p_scheme null: that of the collection, word-2 '
+'if it is new. p_collection: null makes one named schema.table; tables in one collection are compared '
+'with each other; what is left in it of a table that was dropped is forgotten, with a NOTICE. p_doc_type chooses thresholds; '
 'auto guesses it from each text. Up to 1000 rows that are there are judged at once, more by call sherlock.'
 'backfill; they are flagged or queued, never rejected, and until then new rows are not compared with '
 'them. Of a partitioned table the partitions are '

@@ -95,6 +95,19 @@ begin
 end;
 $$;
 
+create or replace function sherlock._is_watchable_text(p_type pg_catalog.pg_type)
+returns boolean
+language sql stable parallel safe
+return p_type.typcategory = 'S'
+    or p_type.oid in ('json'::regtype, 'jsonb'::regtype, 'xml'::regtype);
+
+create or replace function sherlock._is_watchable_key(p_type pg_catalog.pg_type)
+returns boolean
+language sql stable parallel safe
+return p_type.typnamespace = 'pg_catalog'::regnamespace
+    or p_type.typtype = 'e'
+    or p_type.typcategory = 'S';
+
 create or replace function sherlock._check_watched_columns(
     p_table regclass,
     p_key text[],
@@ -106,6 +119,7 @@ set search_path from current
 as $$
 declare
     v_problem text;
+    v_hint text;
 begin
     if coalesce(cardinality(p_key), 0) = 0 or coalesce(cardinality(p_text), 0) = 0 then
         raise exception using
@@ -113,51 +127,66 @@ begin
             message = 'a watch needs one column or more of the key and of the text',
             hint = 'select sherlock.watch(''table'', p_key => ''id'', p_text => array[''body''])';
     end if;
-    select case
-               when a.attname is null then format('%s has no column %s', p_table,
-                                                  coalesce(quote_ident(c.name), 'null'))
-               when c.is_repeated then format('the column %I is named twice', c.name)
-               -- Only types whose text is not made by somebody's function.
-               when not c.is_key and not (t.typcategory = 'S'
-                                          or t.oid in ('json'::regtype, 'jsonb'::regtype,
-                                                       'xml'::regtype))
-               then format('the column %I is of type %s, which is no text', c.name,
-                           format_type(a.atttypid, a.atttypmod))
-               when c.is_key and not (t.typnamespace = 'pg_catalog'::regnamespace
-                                      or t.typtype = 'e' or t.typcategory = 'S')
-               then format('the column %I is of type %s, which can''t be part of a watched key',
-                           c.name, format_type(a.atttypid, a.atttypmod))
-           end
-    into v_problem
+    select c.problem, c.hint into v_problem, v_hint
     from (
-        select true as is_key, k.name, k.position,
-               count(*) over (partition by k.name) > 1 as is_repeated
-        from unnest(p_key) with ordinality as k (name, position)
-        union all
-        select false, x.name, x.position, count(*) over (partition by x.name) > 1
-        from unnest(p_text) with ordinality as x (name, position)
+        select case
+                   when a.attname is null then format('%s has no column %s', p_table,
+                                                      coalesce(quote_ident(c.name), 'null'))
+                   when c.is_repeated then format('the column %I is named twice', c.name)
+                   -- Only types whose text is not made by somebody's function.
+                   when not c.is_key and not sherlock._is_watchable_text(t)
+                   then format('the column %I is of type %s, which is no text', c.name,
+                               format_type(a.atttypid, a.atttypmod))
+                   when c.is_key and not sherlock._is_watchable_key(t)
+                   then format('the column %I is of type %s, which can''t be part of a watched key',
+                               c.name, format_type(a.atttypid, a.atttypmod))
+               end as problem,
+               case
+                   when a.attname is null and c.is_key and c.name ~ '^\s*\{.*\}\s*$'
+                   then format('a key of more columns is an array: p_key => array[%s]', (
+                       select string_agg(quote_literal(btrim(x.name, ' "')), ', '
+                                         order by x.position)
+                       from unnest(string_to_array(btrim(c.name, ' {}'), ','))
+                           with ordinality as x (name, position)))
+                   when c.is_key
+                   then format(
+                       'columns that can be part of a key: %s; names are taken as they are written '
+                       'in the catalogue, without quotes; the types are those that are built in, '
+                       'enumerations and texts', coalesce((
+                           select string_agg(quote_ident(k.attname), ', ' order by k.attnum)
+                           from pg_attribute as k
+                           join pg_type as u on u.oid = sherlock._base_type(k.atttypid)
+                           where k.attrelid = p_table
+                             and k.attnum > 0
+                             and not k.attisdropped
+                             and sherlock._is_watchable_key(u)), 'none'))
+                   else format(
+                       'columns of text: %s; names are taken as they are written in the catalogue, '
+                       'without quotes', coalesce((
+                           select string_agg(quote_ident(k.attname), ', ' order by k.attnum)
+                           from pg_attribute as k
+                           join pg_type as u on u.oid = sherlock._base_type(k.atttypid)
+                           where k.attrelid = p_table
+                             and k.attnum > 0
+                             and not k.attisdropped
+                             and sherlock._is_watchable_text(u)), 'none'))
+               end as hint
+        from (
+            select true as is_key, k.name, k.position,
+                   count(*) over (partition by k.name) > 1 as is_repeated
+            from unnest(p_key) with ordinality as k (name, position)
+            union all
+            select false, x.name, x.position, count(*) over (partition by x.name) > 1
+            from unnest(p_text) with ordinality as x (name, position)
+        ) as c
+        left join pg_attribute as a
+            on a.attrelid = p_table and a.attname = c.name and a.attnum > 0 and not a.attisdropped
+        left join pg_type as t on t.oid = sherlock._base_type(a.atttypid)
     ) as c
-    left join pg_attribute as a
-        on a.attrelid = p_table and a.attname = c.name and a.attnum > 0 and not a.attisdropped
-    left join pg_type as t on t.oid = sherlock._base_type(a.atttypid)
-    order by 1 nulls last
+    order by c.problem nulls last
     limit 1;
     if v_problem is not null then
-        raise exception using
-            errcode = 'SH042',
-            message = v_problem,
-            hint = format(
-                'columns of text: %s; names are taken as they are written in the catalogue, '
-                'without quotes',
-                coalesce((
-                    select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
-                    from pg_attribute as a
-                    join pg_type as t on t.oid = sherlock._base_type(a.atttypid)
-                    where a.attrelid = p_table
-                      and a.attnum > 0
-                      and (t.typcategory = 'S'
-                           or t.oid in ('json'::regtype, 'jsonb'::regtype, 'xml'::regtype))
-                ), 'none'));
+        raise exception using errcode = 'SH042', message = v_problem, hint = v_hint;
     end if;
 end;
 $$;
@@ -208,27 +237,17 @@ begin
 end;
 $$;
 
-create or replace function sherlock._check_watch_privileges(p_table regclass)
+-- Who changes watches needs what the triggers need that sherlock.watch puts on the table.
+create or replace function sherlock._check_schema_privileges()
 returns void
 language plpgsql stable
 set search_path from current
 as $$
-declare
-    v_table_owner oid;
-    v_schema oid;
-    v_follower oid;
 begin
-    select c.relowner, c.relnamespace into v_table_owner, v_schema
-    from pg_class as c
-    where c.oid = p_table;
-    if not pg_has_role(current_user, v_table_owner, 'USAGE') then
-        raise exception using
-            errcode = 'SH044',
-            message = format('only its owner can watch %s or end its watch', p_table),
-            hint = format('triggers come and go: do it as %s', v_table_owner::regrole);
-    end if;
     if not has_function_privilege('sherlock.tg_watched_tables__follow()', 'execute')
        or not has_table_privilege('sherlock.documents', 'insert')
+       or not has_table_privilege('sherlock.watches', 'select')
+       or not has_table_privilege('sherlock.watches', 'update')
     then
         raise exception using
             errcode = 'SH044',
@@ -238,19 +257,64 @@ begin
                 '%1$I; grant usage on all sequences in schema sherlock to %1$I; grant select, insert, '
                 'update, delete on all tables in schema sherlock to %1$I', current_user);
     end if;
-    select p.proowner into v_follower
+end;
+$$;
+
+create or replace function sherlock._check_watch_privileges(p_table regclass)
+returns void
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_table_owner oid := (select c.relowner from pg_class as c where c.oid = p_table);
+begin
+    if not pg_has_role(current_user, v_table_owner, 'USAGE') then
+        raise exception using
+            errcode = 'SH044',
+            message = format('only its owner can watch %s, backfill it or end its watch', p_table),
+            hint = format('do it as %s', v_table_owner::regrole);
+    end if;
+    perform sherlock._check_schema_privileges();
+end;
+$$;
+
+-- The triggers run as the owner of the schema sherlock, who must see all rows of the table.
+create or replace function sherlock._check_follower_privileges(p_table regclass)
+returns void
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_class pg_class;
+    v_follower pg_roles;
+begin
+    select c.* into v_class from pg_class as c where c.oid = p_table;
+    select r.* into v_follower
     from pg_proc as p
+    join pg_roles as r on r.oid = p.proowner
     where p.oid = 'sherlock.tg_watched_tables__follow()'::regprocedure;
-    if not (has_schema_privilege(v_follower, v_schema, 'usage')
-            and has_table_privilege(v_follower, p_table, 'select'))
+    if not (has_schema_privilege(v_follower.oid, v_class.relnamespace, 'usage')
+            and has_table_privilege(v_follower.oid, p_table, 'select'))
     then
         raise exception using
             errcode = 'SH044',
             message = format('%s, who owns the schema sherlock, can''t read %s',
-                             v_follower::regrole, p_table),
+                             quote_ident(v_follower.rolname), p_table),
             hint = format('the text stays there and is read again where it is needed: grant usage on '
-                          'schema %s to %s; grant select on %s to %s', v_schema::regnamespace,
-                          v_follower::regrole, p_table, v_follower::regrole);
+                          'schema %1$s to %2$I; grant select on %3$s to %2$I',
+                          v_class.relnamespace::regnamespace, v_follower.rolname, p_table);
+    end if;
+    if v_class.relrowsecurity
+       and not (v_follower.rolsuper or v_follower.rolbypassrls)
+       and not (pg_has_role(v_follower.oid, v_class.relowner, 'USAGE')
+                and not v_class.relforcerowsecurity)
+    then
+        raise exception using
+            errcode = 'SH044',
+            message = format('%s, who owns the schema sherlock, does not see all rows of %s',
+                             quote_ident(v_follower.rolname), p_table),
+            hint = format('row level security is enabled there: alter role %I bypassrls',
+                          v_follower.rolname);
     end if;
 end;
 $$;

@@ -114,7 +114,7 @@ def test_rejecting_is_like_a_unique_constraint(
     assert diag.constraint_name == "sherlock_near_unique"
     assert diag.message_detail is not None
     assert "row 2 in feed_items: class HIGH, score 0.9" in diag.message_detail
-    assert "minhash" in diag.message_detail
+    assert "shingles" in diag.message_detail
     assert diag.message_hint is not None
     assert "min_class = 'EXACT'" in diag.message_hint
     assert scalar(conn, "select count(*) from public.feed_items") == 1
@@ -151,6 +151,36 @@ def test_an_update_that_makes_two_rows_alike_is_rejected(
             "update public.feed_items set body = %s where feed_item_id = %s",
             [text_of(3 - changed, version=1), changed],
         )
+
+
+def test_a_refusal_says_nothing_of_the_other_row_but_what_agrees(
+    conn: psycopg.Connection, feed: str, watch: Any, text_of: Any
+) -> None:
+    """Its key only to those who may read the whole table; values of its entities to nobody."""
+    watch(feed, p_on_duplicate="reject", p_min_class="LOW", p_profile="legal")
+    parties = "ACCIONANTE: {}, C.C. 43.567.890. ACCIONADO: {}. Acción de tutela. "
+    conn.execute(INSERT, [987, None, parties.format("Rosa Quintero", "Nueva EPS") + text_of(1)])
+    conn.execute("create role reporter; grant insert on public.feed_items to reporter")
+
+    def refuse() -> tuple[str, str]:
+        with pytest.raises(psycopg.DatabaseError) as caught, conn.transaction():
+            conn.execute("set local role reporter")
+            text = parties.format("Luis Andrade", "Nueva EPS") + text_of(1)
+            conn.execute(INSERT, [2, None, text])
+        assert caught.value.diag.sqlstate == "SH040"
+        return caught.value.diag.message_primary or "", caught.value.diag.message_detail or ""
+
+    message, detail = refuse()
+    assert message == "near-duplicate of a row in feed_items"
+    assert detail.startswith("row 2 in feed_items: class ")
+    assert "same cedula" in detail
+    assert "different demandante" in detail
+    assert not any(value in detail for value in ("987", "43567890", "43.567", "Rosa", "ROSA"))
+    conn.execute("grant select on public.feed_items to reporter")
+    assert refuse()[0] == "near-duplicate of row 987 in feed_items"
+    conn.execute("alter table public.feed_items enable row level security")
+    conn.execute("create policy own on public.feed_items with check (true)")
+    assert refuse()[0] == "near-duplicate of a row in feed_items"
 
 
 def test_tables_of_one_collection_are_compared(

@@ -130,6 +130,12 @@ def test_others_write_meanwhile(large: psycopg.Connection, database_url: str, te
     assert wrong == []
 
 
+BACKFILL_ROWS = (
+    "select sherlock._backfill_rows(watch_id, sherlock._next_row_keys(watch_id, null, 10), %s)"
+    " from sherlock.watches"
+)
+
+
 @pytest.mark.parametrize("change", [
     "update t set body = 'ya es otro' where id = 5",
     "delete from t where id = 5",
@@ -141,7 +147,7 @@ def test_a_row_that_changes_while_its_portion_is_judged(
     """The other session waits for the portion, then sees that the row is known."""
     large.execute("select sherlock.watch('t', 'id', array['body'])")
     with psycopg.connect(database_url) as portion:
-        portion.execute("select sherlock._backfill_batch(watch_id, null, 10) from sherlock.watches")
+        portion.execute(BACKFILL_ROWS, [False])
         run_blocked(lambda: large.execute(change), then=portion.commit)
     rows = large.execute(
         "select w.row_key, w.text_sha256 = sha256(convert_to(t.body, 'UTF8'))"
@@ -151,18 +157,16 @@ def test_a_row_that_changes_while_its_portion_is_judged(
     assert len(rows) == (9 if "delete" in change else 10)
 
 
-def test_a_row_that_another_session_is_changing(
+def test_rows_that_another_session_has_locked_are_left_out(
     large: psycopg.Connection, database_url: str, run_blocked: Callable[..., None]
 ) -> None:
+    """Or waited for, if that is asked for."""
     large.execute("select sherlock.watch('t', 'id', array['body'])")
     with psycopg.connect(database_url) as writer:
         writer.execute("update t set body = 'ya es otro' where id = 5")
-        run_blocked(
-            lambda: large.execute(
-                "select sherlock._backfill_batch(watch_id, null, 10) from sherlock.watches"
-            ),
-            then=writer.commit,
-        )
+        assert large.execute(BACKFILL_ROWS, [False]).fetchone() == ([[5]],)
+        assert known(large) == 9
+        run_blocked(lambda: large.execute(BACKFILL_ROWS, [True]), then=writer.commit)
     rows = large.execute(
         "select w.text_sha256 = sha256(convert_to(t.body, 'UTF8'))"
         " from sherlock.watched_rows as w join t on t.id = (w.row_key ->> 0)::integer"
@@ -202,12 +206,12 @@ def test_rows_of_a_dropped_partition_are_forgotten(database_url: str) -> None:
         assert state(conn) == "active"
 
 
-def test_a_portion_that_a_writer_gets_in_the_way_of_is_tried_again(
-    large: psycopg.Connection, database_url: str
+@pytest.mark.parametrize("ending", ["commit", "rollback"])
+def test_it_waits_for_a_locked_row_without_holding_another(
+    large: psycopg.Connection, database_url: str, ending: str
 ) -> None:
-    """Each waits for a row of the other; the portion gives way, because it waited first."""
+    """Writers that lock rows and then want others are never in a deadlock with it."""
     large.execute("select sherlock.watch('t', 'id', array['body'])")
-    large.execute("set deadlock_timeout = '1s'")
     errors: list[BaseException] = []
 
     def work() -> None:
@@ -217,21 +221,52 @@ def test_a_portion_that_a_writer_gets_in_the_way_of_is_tried_again(
             errors.append(error)
 
     with psycopg.connect(database_url) as writer:
-        writer.execute("set deadlock_timeout = '1min'")
-        writer.execute("update t set seen = true where id = 20")
+        writer.execute("select from t where id in (20, 700) for update")
+        writer.execute("update t set body = 'ya es otro' where id = 30")
         thread = threading.Thread(target=work)
         thread.start()
+        deadline = time.monotonic() + 60
         while writer.execute("select from pg_locks where not granted").fetchone() is None:
+            assert time.monotonic() < deadline
             time.sleep(0.01)
-        writer.execute("update t set body = 'ya es otro' where id = 1")
-        writer.commit()
+        # It holds no row while it waits: this would wait for it.
+        writer.execute("set local lock_timeout = '5s'")
+        writer.execute("update t set seen = true")
+        writer.execute(ending)
     thread.join(timeout=60)
     assert errors == []
-    deadlocks = "select deadlocks > 0 from pg_stat_database where datname = current_database()"
     large.execute("select pg_stat_force_next_flush()")
-    assert large.execute(deadlocks).fetchone() == (True,)
+    deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
+    assert large.execute(deadlocks).fetchone() == (0,)
     assert (known(large), state(large)) == (ROWS, "active")
-    row = large.execute(
-        "select text_sha256 = sha256('ya es otro') from sherlock.watched_rows where row_key = '[1]'"
-    ).fetchone()
-    assert row == (True,)
+    wrong = large.execute(
+        "select from t join sherlock.watched_rows as w on t.id = (w.row_key ->> 0)::integer"
+        " where w.text_sha256 is distinct from sha256(convert_to(t.body, 'UTF8'))"
+    ).fetchall()
+    assert wrong == []
+
+
+def test_in_a_transaction_block(conn: psycopg.Connection) -> None:
+    conn.execute("create table t (id integer primary key, body text)")
+    conn.execute("select sherlock.watch('t', 'id', array['body'])")
+    with pytest.raises(psycopg.errors.InvalidTransactionTermination) as caught:
+        conn.execute("call sherlock.backfill('t')")
+    assert "autocommit" in (caught.value.diag.message_hint or "")
+
+
+def test_under_a_stricter_isolation_level(large: psycopg.Connection, database_url: str) -> None:
+    """A row that was changed since the call is no serialization failure."""
+    large.execute("select sherlock.watch('t', 'id', array['body'])")
+    large.execute("set default_transaction_isolation = serializable")
+    seen: list[str] = []
+
+    def change(notice: psycopg.errors.Diagnostic) -> None:
+        with psycopg.connect(database_url, autocommit=True) as writer:
+            writer.execute("update t set body = body || ' ya es otro' where id > 1190")
+            writer.execute("insert into t values (%s, 'otra')", [2000 + len(seen)])
+        seen.append(notice.message_primary or "")
+
+    large.add_notice_handler(change)
+    large.execute("call sherlock.backfill('t', 300)")
+    assert len(seen) > 4
+    assert state(large) == "active"

@@ -210,6 +210,7 @@ def test_partitions_that_come_and_go(
     assert pairs(conn, partitioned) == {("east, 1", "south, 1", "EXACT")}
     conn.execute("alter table p detach partition p_south")
     conn.execute("insert into p_south (region, id, body) values ('south', 9, 'otra cosa')")
+    assert state(conn) == "partitions detached"
     conn.execute("select sherlock.watch('p', array['region', 'id'], array['body'])")
     keys = conn.execute("select row_key from sherlock.watched_rows").fetchall()
     assert keys == [(["east", 1],)]
@@ -217,6 +218,83 @@ def test_partitions_that_come_and_go(
     assert conn.execute(left).fetchone() == (4 * 3,)
     assert conn.execute("select sherlock.unwatch('p')").fetchone() == (1,)
     assert conn.execute(left).fetchone() == (0,)
+
+
+@pytest.mark.parametrize("ending", [
+    "alter table p detach partition p_south", "drop table p_south", "drop table p_south cascade",
+])  # fmt: skip
+def test_nobody_is_refused_because_of_rows_that_went_with_their_partition(
+    conn: psycopg.Connection, partitioned: str, text_of: Any, pairs: Any, ending: str
+) -> None:
+    conn.execute("update sherlock.watches set on_duplicate = 'reject'")
+    conn.execute("insert into p values ('south', 1, %s), ('south', 2, 'otra')", [text_of(1)])
+    conn.execute(ending)
+    conn.execute("insert into p values ('north', 1, %s)", [text_of(1, version=1)])
+    assert pairs(conn, partitioned) == set()
+    assert conn.execute(
+        "select array_agg(row_key order by row_key) from sherlock.watched_rows"
+    ).fetchone() == ([["north", 1], ["south", 2]],)
+    with pytest.raises(psycopg.DatabaseError, match="near-duplicate of row north, 1 in p"):
+        conn.execute("insert into p values ('north', 2, %s)", [text_of(1)])
+
+
+def test_rows_of_a_dropped_table_refuse_nobody_but_those_alike_do(
+    conn: psycopg.Connection, feed: str, watch: Any, text_of: Any
+) -> None:
+    """All match a row that is gone; without it they still match each other."""
+    conn.execute("create table archive (feed_item_id integer primary key, title text, body text)")
+    watch("archive", p_collection="news")
+    watch(feed, p_collection="news", p_on_duplicate="reject")
+    conn.execute("insert into archive values (1, null, %s)", [text_of(1)])
+    conn.execute("drop table archive")
+    insert = (
+        "insert into public.feed_items (feed_item_id, body)"
+        " select n, %s || ' ' || n from generate_series(1, {}) as n"
+    )
+    with (
+        pytest.raises(psycopg.DatabaseError, match=r"near-duplicate of row \d in feed_items"),
+        conn.transaction(),
+    ):
+        conn.execute(insert.format(3), [text_of(1)])
+    conn.execute(insert.format(1), [text_of(1)])
+    assert conn.execute("select row_key from sherlock.watched_rows").fetchall() == [([1],)]
+    assert conn.execute("select confidence from sherlock.detections").fetchall() == [(None,)]
+
+
+def test_a_table_that_was_dropped_and_made_again(
+    conn: psycopg.Connection, feed: str, watch: Any, text_of: Any, pairs: Any
+) -> None:
+    first = watch(feed, p_on_duplicate="reject")
+    conn.execute(INSERT, [1, None, text_of(1)])
+    notices: list[str] = []
+    conn.add_notice_handler(lambda diagnostic: notices.append(diagnostic.message_primary or ""))
+    conn.execute("create table t (like public.feed_items including all)")
+    conn.execute("drop table public.feed_items; alter table t rename to feed_items")
+    watch(feed, p_on_duplicate="reject")
+    assert notices == [
+        f"the watch {first} of a table that was dropped is ended: 1 rows are forgotten"
+    ]
+    assert (state(conn), known(conn)) == ("active", {})
+    conn.execute(INSERT, [1, None, text_of(1)])
+
+
+def test_rows_without_a_verdict_are_seen_and_judged(database_url: str, text_of: Any) -> None:
+    counts = "select state, unjudged_count from sherlock.watched"
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute("create table t (id integer primary key, body text)")
+        conn.execute("select sherlock.watch('t', 'id', array['body'])")
+        conn.execute("insert into t select n, %s from generate_series(1, 60) as n", [text_of(1)])
+        assert conn.execute(counts).fetchone() == ("active", 0)
+        # As a deletion does whose matches are too many to be judged again at once.
+        conn.execute(
+            "select sherlock._close_verdict(document_id, 'deleted') from sherlock.watched_rows"
+            " where (row_key ->> 0)::integer > 10"
+        )
+        assert conn.execute(counts).fetchone() == ("verdicts missing", 50)
+        conn.execute("call sherlock.backfill('t', 20)")
+        assert conn.execute(counts).fetchone() == ("active", 0)
+        exact = conn.execute("select exact_count from sherlock.watched").fetchone()
+        assert exact == (59,)
 
 
 def test_a_renamed_table_is_still_watched(

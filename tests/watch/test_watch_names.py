@@ -114,7 +114,8 @@ def test_keys_of_any_type(
     assert len(conn.execute(texts).fetchall()) == 1
     # Everything is known: nothing is left to add or to forget.
     before = conn.execute("select * from sherlock.watched_rows").fetchall()
-    conn.execute("select sherlock._backfill_batch(watch_id, null, 10),"
+    conn.execute("select sherlock._backfill_rows("
+                 " watch_id, sherlock._next_row_keys(watch_id, null, 10), true),"
                  " sherlock._finish_backfill(watch_id) from sherlock.watches")  # fmt: skip
     assert conn.execute("select * from sherlock.watched_rows").fetchall() == before
 

@@ -95,6 +95,8 @@ def test_hints_say_what_to_do_instead(tables: psycopg.Connection) -> None:
     hints = {
         "select sherlock.watch('part', 'id', '{body}')": "select sherlock.watch('whole'",
         "select sherlock.watch('items', 'id', '{n}')": "columns of text: code, other, body",
+        "select sherlock.watch('items', '{id,\"code\"}', '{body}')": "p_key => array['id', 'code']",
+        "select sherlock.watch('by_pair', 'id', '{body}')": "can be part of a key: body",
         "select sherlock.watch('nullable', 'id', '{body}')": "alter column id set not null",
         "select sherlock.watch('items', 'code', '{body}')": "create unique index on items (code)",
     }
@@ -175,9 +177,55 @@ def test_only_the_owner_of_the_table_can_watch_it(roles: psycopg.Connection) -> 
     roles.execute("set local role stranger")
     diag = refused(roles, "select sherlock.watch('app.t', 'id', '{body}')")
     assert (diag.sqlstate, diag.message_primary) == (
-        "SH044", "only its owner can watch app.t or end its watch",
+        "SH044", "only its owner can watch app.t, backfill it or end its watch",
     )  # fmt: skip
     assert "as keeper" in (diag.message_hint or "")
+
+
+@pytest.mark.parametrize(("query", "hint"), [
+    ("call sherlock.backfill('app.t')", "as keeper"),
+    ("select sherlock.unwatch('app.t')", "as keeper"),
+    ("select sherlock.unwatch_by_id(1)", "have its owner run: grant"),
+    ("select sherlock.decide(1, 'distinct')", "run: grant select, update on sherlock.review_queue"),
+])  # fmt: skip
+def test_who_may_do_it(roles: psycopg.Connection, query: str, hint: str) -> None:
+    roles.execute("set local role stranger")
+    diag = refused(roles, query)
+    assert (diag.sqlstate, hint in (diag.message_hint or "")) == ("SH044", True)
+
+
+def test_row_level_security_that_would_hide_rows(librarian: psycopg.Connection) -> None:
+    conn = librarian
+    conn.execute(
+        "alter table app.t enable row level security;"
+        "grant usage on schema app to librarian; grant select on app.t to librarian"
+    )
+    diag = refused(conn, "select sherlock.watch('app.t', 'id', '{body}')")
+    assert (diag.sqlstate, "bypassrls" in (diag.message_hint or "")) == ("SH044", True)
+    conn.execute("alter role librarian bypassrls")
+    conn.execute("select sherlock.watch('app.t', 'id', '{body}')")
+
+
+def test_the_scheme_is_that_of_the_collection_unless_one_is_named(
+    tables: psycopg.Connection,
+) -> None:
+    tables.execute("select sherlock.create_scheme('wide', 'word', 3)")
+    tables.execute("select sherlock.create_collection('other', 'text', 'wide')")
+    tables.execute("select sherlock.watch('items', 'id', '{body}', p_collection => 'other')")
+    tables.execute("select sherlock.watch('items', 'id', '{body}', p_collection => 'other')")
+    tables.execute("select sherlock.unwatch('items')")
+    diag = refused(
+        tables,
+        "select sherlock.watch('items', 'id', '{body}', p_collection => 'other',"
+        " p_scheme => 'word-2')",
+    )
+    assert (diag.sqlstate, "wide" in (diag.message_hint or "")) == ("SH049", True)
+    tables.execute("select sherlock.watch('items', 'id', '{body}')")
+    scheme = tables.execute(
+        "select s.name from sherlock.collections as c join sherlock.shingle_schemes as s"
+        " using (scheme_id) where c.name = 'public.items'"
+    ).fetchone()
+    assert scheme == ("word-2",)
 
 
 @pytest.fixture
