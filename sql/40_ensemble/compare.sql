@@ -1,24 +1,4 @@
 -- Two stored documents, level by level: what the search would say of the pair, and why.
-create or replace function sherlock._config_in_force(p_collection_id integer, p_doc_type text)
-returns sherlock.detection_configs
-language plpgsql stable
-set search_path from current
-as $$
-declare
-    v_config constant sherlock.detection_configs :=
-        sherlock.detection_config(p_collection_id, p_doc_type);
-begin
-    if v_config.config_id is null then
-        raise exception using
-            errcode = 'SH024',
-            message = format('no configuration is in force for documents of type %L', p_doc_type),
-            hint = 'one row of sherlock.detection_configs with doc_type default, collection_id null '
-                   'and is_active is needed: sherlock-pg config import, or insert it';
-    end if;
-    return v_config;
-end;
-$$;
-
 create or replace function sherlock.compare(p_left bigint, p_right bigint)
 returns table (
     level text,

@@ -17,6 +17,26 @@ comment on function sherlock.detection_config(integer, text) is
 'The configuration in force for documents of a type in a collection. Order: collection and type, '
 'type, collection and default, default.';
 
+create or replace function sherlock._config_in_force(p_collection_id integer, p_doc_type text)
+returns sherlock.detection_configs
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_config constant sherlock.detection_configs :=
+        sherlock.detection_config(p_collection_id, p_doc_type);
+begin
+    if v_config.config_id is null then
+        raise exception using
+            errcode = 'SH024',
+            message = format('no configuration is in force for documents of type %L', p_doc_type),
+            hint = 'one row of sherlock.detection_configs with doc_type default, collection_id null '
+                   'and is_active is needed: sherlock-pg config import, or insert it';
+    end if;
+    return v_config;
+end;
+$$;
+
 create or replace function sherlock.classify(
     p_score double precision,
     p_high double precision,

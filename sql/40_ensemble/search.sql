@@ -40,15 +40,7 @@ begin
             message = format('the limit must be from 0 to %s, not %s', c_max_limit, p_limit),
             hint = 'leave the limit out for max_results of the configuration';
     end if;
-    v_config := sherlock.detection_config(p_query.collection_id, p_query.doc_type);
-    if v_config.config_id is null then
-        raise exception using
-            errcode = 'SH024',
-            message = format('no configuration is in force for documents of type %L',
-                             p_query.doc_type),
-            hint = 'one row of sherlock.detection_configs with doc_type default, collection_id null '
-                   'and is_active is needed: sherlock-pg config import, or insert it';
-    end if;
+    v_config := sherlock._config_in_force(p_query.collection_id, p_query.doc_type);
     select s.* into strict v_scheme
     from sherlock.collections as c
     join sherlock.shingle_schemes as s using (scheme_id)
@@ -62,7 +54,8 @@ begin
 
     if p_query.canonical_sha256 is not null then
         select coalesce(array_agg(row(
-                   e.document_id, e.name, 'EXACT', 'REJECT', 1.0, 1.0, 1.0, null, false,
+                   e.document_id, e.name, 'EXACT', 'REJECT', 1.0, 1.0,
+                   case when v_model_id is not null then 1.0 end, null, false,
                    jsonb_build_object('found_by', jsonb_build_array('canonical_text'))
                )::sherlock.match order by e.document_id), '{}')
         into v_result.matches
@@ -82,7 +75,8 @@ begin
        or (v_result.total_checked > 0 and v_config.use_short_circuit) then
         v_result.short_circuited := v_result.total_checked > 0;
         if v_result.short_circuited then
-            v_result.level_scores := '{"minhash": 1.0, "tfidf": 1.0}';
+            v_result.level_scores := jsonb_strip_nulls(jsonb_build_object(
+                'minhash', 1.0, 'tfidf', case when v_model_id is not null then 1.0 end));
         end if;
         return v_result;
     end if;
