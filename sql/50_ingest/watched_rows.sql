@@ -18,16 +18,16 @@ begin atomic
     select t.oid from types as t where t.typtype <> 'd';
 end;
 
--- SQL expressions over a watched table (or one of its transition tables) that is called t: the key as
--- JSON, and the text; and the lists of the columns: those of the key, and all (with t).
--- Values of types that are not built in go through their output function, never
--- through a cast that a user could have made: a trigger evaluates this with its owner's rights.
+-- SQL expressions over a watched table, its partitions and their transition tables, that is called t: the
+-- key as JSON, and the text, which a transition table has otherwise; and lists of the columns: those of
+-- the key, and all (with t). Values of types that are not built in go through their output function,
+-- never through a cast that a user could have made: a trigger evaluates this with its owner's rights.
 create or replace function sherlock._watched_row_sql(
     p_watch sherlock.watches,
     p_relation oid,
-    p_is_transition boolean default false,
     out key_sql text,
     out text_sql text,
+    out transition_text_sql text,
     out key_columns_sql text,
     out all_columns_sql text
 )
@@ -44,21 +44,17 @@ begin
                    else format('format(''%%s'', t.%s)', quote_ident(a.attname))
                end,
                ', ' order by c.position) filter (where c.is_key),
+           string_agg(x.text_sql, ', ' order by c.position) filter (where not c.is_key),
            string_agg(
-               case
-                   -- A transition table has no values of virtual columns.
-                   when p_is_transition and a.attgenerated = 'v'
-                   then format('(%s)::text', pg_get_expr(e.adbin, e.adrelid))
-                   when b.typnamespace = 'pg_catalog'::regnamespace
-                   then format('t.%s::text', quote_ident(a.attname))
-                   else format('case when t.%1$s is not null then format(''%%s'', t.%1$s) end',
-                               quote_ident(a.attname))
-               end,
+               -- A transition table has no values of virtual columns.
+               case when a.attgenerated = 'v'
+                    then format('(%s)::text', pg_get_expr(e.adbin, e.adrelid))
+                    else x.text_sql end,
                ', ' order by c.position) filter (where not c.is_key),
            string_agg(quote_ident(c.name), ', ' order by c.position) filter (where c.is_key),
            string_agg(distinct 't.' || quote_ident(c.name), ', '),
            string_agg(quote_ident(c.name), ', ') filter (where a.attname is null)
-    into key_sql, text_sql, key_columns_sql, all_columns_sql, v_missing
+    into key_sql, text_sql, transition_text_sql, key_columns_sql, all_columns_sql, v_missing
     from (
         select true as is_key, k.name, k.position
         from unnest(p_watch.key_columns) with ordinality as k (name, position)
@@ -69,7 +65,15 @@ begin
     left join pg_attribute as a
         on a.attrelid = p_relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped
     left join pg_type as b on b.oid = sherlock._base_type(a.atttypid)
-    left join pg_attrdef as e on e.adrelid = a.attrelid and e.adnum = a.attnum;
+    left join pg_attrdef as e on e.adrelid = a.attrelid and e.adnum = a.attnum
+    cross join lateral (
+        select case
+                   when b.typnamespace = 'pg_catalog'::regnamespace
+                   then format('t.%s::text', quote_ident(a.attname))
+                   else format('case when t.%1$s is not null then format(''%%s'', t.%1$s) end',
+                               quote_ident(a.attname))
+               end as text_sql
+    ) as x;
     if v_missing is not null then
         raise exception using
             errcode = 'SH047',
@@ -81,6 +85,7 @@ begin
     end if;
     key_sql := format('jsonb_build_array(%s)', key_sql);
     text_sql := format('concat_ws(E''\n\n'', %s)', text_sql);
+    transition_text_sql := format('concat_ws(E''\n\n'', %s)', transition_text_sql);
 end;
 $$;
 

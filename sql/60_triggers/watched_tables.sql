@@ -17,7 +17,6 @@ as $$
 declare
     v_watch sherlock.watches;
     v_row record;
-    v_now record;
     v_touched_sql text;
     v_rows refcursor;
     v_moved record;
@@ -50,8 +49,7 @@ begin
     -- The transition tables say which rows the statement touched. What they are now says the table:
     -- triggers of the user may have changed them again since, and what those statements did has been
     -- followed before this one.
-    v_row := sherlock._watched_row_sql(v_watch, tg_relid, p_is_transition => true);
-    v_now := sherlock._watched_row_sql(v_watch, v_watch.relation);
+    v_row := sherlock._watched_row_sql(v_watch, tg_relid);
     if tg_op = 'DELETE' then
         execute format(
             'delete from sherlock.documents as d'
@@ -102,15 +100,16 @@ begin
             '     select %1$s as sherlock_row_key, %2$s as sherlock_content from old_rows as t) as o'
             '     on o.sherlock_row_key = n.sherlock_row_key'
             ' where n.sherlock_content is distinct from o.sherlock_content',
-            v_row.key_sql, v_row.text_sql, v_row.key_columns_sql);
+            v_row.key_sql, v_row.transition_text_sql, v_row.key_columns_sql);
     end if;
-    -- Names that no column of the user has. In the order of the statement; sorted while texts are still where they are stored.
+    -- In the order of the statement; sorted while long texts are still where they are stored. Names
+    -- that begin with sherlock_ are those that no column of the user has.
     open v_rows for execute format(
         'select %1$s as row_key, %2$s as content'
         ' from (select %3$s from (%4$s) as n join %5$s as t using (%6$s)'
         '       order by n.sherlock_position offset 0) as t',
-        v_now.key_sql, v_now.text_sql, v_now.all_columns_sql, v_touched_sql, v_watch.relation,
-        v_now.key_columns_sql);
+        v_row.key_sql, v_row.text_sql, v_row.all_columns_sql, v_touched_sql, v_watch.relation,
+        v_row.key_columns_sql);
     v_document_ids := (sherlock._keep_watched_rows(v_watch, v_rows)).document_ids;
     if v_watch.on_duplicate = 'reject' and v_document_ids <> '{}' then
         perform sherlock._reject_duplicates(v_watch, v_document_ids);
@@ -123,8 +122,7 @@ comment on function sherlock.tg_watched_tables__follow() is
 'After a statement on a watched table or one of its partitions: rows that came are documents and are '
 'judged, rows whose text changed are judged anew, documents of rows that went go; rows that other '
 'triggers changed meanwhile, as they are then. A statement that leaves text and key as they were '
-'writes nothing. Errors: SH040 a near-duplicate, where the watch '
-'rejects them; SH046 the watch is gone; SH047 a column is gone; SH048 a key is too long.';
+'writes nothing. Errors: SH040 a near-duplicate, where the watch rejects them; SH046 the watch is gone; SH047 a column is gone; SH048 a key is too long.';
 
 -- Inside of a function that runs with its owner's rights current_user is the owner.
 create or replace function sherlock._is_readable_by_caller(p_table regclass)
