@@ -740,6 +740,13 @@ view sherlock.latest_verdicts (
     low_confidence_count integer,
     best_match_has_conflict boolean
 );
+view sherlock.manual (
+    name text,
+    kind text,
+    arguments text,
+    result text,
+    description text
+);
 view sherlock.open_reviews (
     review_id bigint,
     table_name text,
@@ -753,6 +760,20 @@ view sherlock.open_reviews (
     document_id bigint,
     matched_document_id bigint,
     queued_at timestamp with time zone
+);
+view sherlock.schemes (
+    scheme text,
+    collection text,
+    shingle_kind text,
+    shingle_width integer,
+    band_count integer,
+    rows_per_band integer,
+    min_shingles integer,
+    band_key_limit integer,
+    is_moving boolean,
+    moving_since timestamp with time zone,
+    signed_count bigint,
+    unsigned_count bigint
 );
 view sherlock.vocabulary_status (
     collection text,
@@ -783,7 +804,8 @@ view sherlock.watched (
     medium_count bigint,
     low_count bigint,
     open_review_count bigint,
-    created_at timestamp with time zone
+    created_at timestamp with time zone,
+    unjudged_count bigint
 );
 view sherlock.watched_pairs (
     table_name text,
@@ -808,7 +830,7 @@ view sherlock.watched_pairs (
 function sherlock._agreeing_names(p_left jsonb, p_right jsonb, p_fuzzy_threshold double precision) returns text[] language plpgsql immutable parallel safe strict;
 function sherlock._any_band_agrees(p_band_agrees double precision, p_band_count integer) returns double precision language sql immutable parallel safe;
 function sherlock._any_one_edit_apart(p_left jsonb, p_right jsonb) returns boolean language plpgsql immutable parallel safe strict;
-function sherlock._backfill_batch(p_watch_id integer, p_after jsonb, p_limit integer, OUT row_count integer, OUT last_row_key jsonb) returns record language plpgsql volatile;
+function sherlock._backfill_rows(p_watch_id integer, p_row_keys jsonb[], p_waits boolean) returns jsonb[] language plpgsql volatile;
 function sherlock._band_agreement(p_equal_slots integer, p_rows integer) returns double precision language plpgsql immutable parallel safe;
 function sherlock._base_type(p_type oid) returns oid language sql stable parallel safe;
 function sherlock._begins_with_institution(p_folded text) returns boolean language plpgsql immutable parallel safe strict;
@@ -817,6 +839,8 @@ function sherlock._candidate_probability(p_jaccard double precision, p_band_coun
 function sherlock._capped_class(p_confidence text, p_cap text) returns text language sql immutable parallel safe;
 function sherlock._check_bands(p_band_count integer, p_rows_per_band integer) returns void language plpgsql immutable parallel safe;
 function sherlock._check_count(p_name text, p_count integer, p_max integer) returns void language plpgsql immutable parallel safe;
+function sherlock._check_follower_privileges(p_table regclass) returns void language plpgsql stable;
+function sherlock._check_schema_privileges() returns void language plpgsql stable;
 function sherlock._check_signature(p_signature integer[]) returns void language plpgsql immutable parallel safe;
 function sherlock._check_tfidf_vocabulary(p_terms text[], p_idf double precision[], p_fitted_document_count integer, p_ngram_min integer, p_ngram_max integer) returns void language plpgsql immutable;
 function sherlock._check_watch_options(p_on_duplicate text, p_min_class text, p_doc_type text) returns void language plpgsql immutable parallel safe;
@@ -828,24 +852,29 @@ function sherlock._class_rank(p_confidence text) returns integer language sql im
 function sherlock._close_matches(p_matches sherlock.matches[], p_closed_reason text, p_gone_ids bigint[] DEFAULT '{}'::bigint[], p_gone_names text[] DEFAULT '{}'::text[]) returns void language plpgsql volatile;
 function sherlock._close_matches_with(p_document_ids bigint[], p_names text[], p_closed_reason text) returns bigint[] language plpgsql volatile;
 function sherlock._close_verdict(p_document_id bigint, p_closed_reason text) returns void language plpgsql volatile;
+function sherlock._commit_refusal() returns text language plpgsql stable;
+function sherlock._config_in_force(p_collection_id integer, p_doc_type text) returns sherlock.detection_configs language plpgsql stable;
 function sherlock._detection(p_query sherlock._query, p_before bigint, p_limit integer) returns sherlock.detection language plpgsql stable;
 function sherlock._digits_of(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock._digits_read(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock._distinct_shingles(p_shingles bigint[], p_enough integer) returns integer language plpgsql immutable parallel safe;
-function sherlock._document_place(p_document_id bigint) returns text language sql stable;
+function sherlock._document_place(p_document_id bigint, p_is_own boolean) returns text language sql stable;
 function sherlock._drop_tfidf_models(p_collection_id integer, p_status text, p_keep integer) returns void language plpgsql volatile;
 function sherlock._entity_profile(p_document_id bigint) returns jsonb language sql stable parallel safe;
 function sherlock._entity_profile(p_entities jsonb) returns jsonb language sql immutable parallel safe;
 function sherlock._entity_profile(p_entities sherlock.entities[]) returns jsonb language plpgsql immutable parallel safe;
 function sherlock._estimated_rows(p_table regclass) returns bigint language plpgsql stable;
+function sherlock._evidence_roles(p_entities jsonb) returns text language sql immutable parallel safe;
 function sherlock._explain_band_retrieval(p_query sherlock._query, p_other sherlock._query, p_config sherlock.detection_configs, p_scheme sherlock.shingle_schemes, p_before bigint) returns TABLE(reason text, value text, detail jsonb) language plpgsql stable;
 function sherlock._explain_entity_retrieval(p_query sherlock._query, p_other sherlock._query, p_config sherlock.detection_configs, p_before bigint) returns TABLE(reason text, value text, detail jsonb) language plpgsql stable;
 function sherlock._explain_score(p_compared jsonb, p_config sherlock.detection_configs) returns text language sql stable parallel safe;
+function sherlock._explain_text_state(p_document_id bigint, p_text_state text, p_scheme sherlock.shingle_schemes) returns text language plpgsql stable;
 function sherlock._explain_texts(p_document_id bigint, p_other_id bigint, p_scheme sherlock.shingle_schemes) returns TABLE(item text, value text, detail jsonb) language plpgsql stable;
 function sherlock._explain_vector_retrieval(p_query sherlock._query, p_other sherlock._query, p_config sherlock.detection_configs, p_model_id integer, p_before bigint) returns TABLE(reason text, value text, detail jsonb) language plpgsql stable;
 function sherlock._finish_backfill(p_watch_id integer) returns void language plpgsql volatile;
 function sherlock._folded_text(p_text text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._forget_features(p_document_ids bigint[]) returns void language plpgsql volatile;
+function sherlock._forget_gone_rows(p_document_ids bigint[]) returns bigint language plpgsql volatile;
 function sherlock._forget_gone_rows(p_watch sherlock.watches) returns bigint language plpgsql volatile;
 function sherlock._has_small_word(p_name text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._hash_runs(p_units bigint[], p_width integer) returns bigint[] language plpgsql immutable parallel safe strict;
@@ -857,7 +886,11 @@ function sherlock._install_watch_triggers(p_watch sherlock.watches) returns bool
 function sherlock._institution(p_key text) returns text language sql immutable parallel safe;
 function sherlock._is_institution(p_folded text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._is_person(p_folded text) returns boolean language plpgsql immutable parallel safe strict;
+function sherlock._is_readable_by_caller(p_table regclass) returns boolean language sql stable;
+function sherlock._is_watchable_key(p_type pg_type) returns boolean language sql stable parallel safe;
+function sherlock._is_watchable_text(p_type pg_type) returns boolean language sql stable parallel safe;
 function sherlock._judge(p_document_ids bigint[]) returns void language plpgsql volatile;
+function sherlock._judge_again(p_collection_id integer, p_scheme_id integer, p_until timestamp with time zone, p_after bigint, p_limit integer, OUT last_document_id bigint, OUT judged_count integer) returns record language plpgsql volatile;
 function sherlock._judging_buckets(p_document_ids bigint[]) returns TABLE(collection_id integer, bucket integer) language plpgsql stable;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_row_keys jsonb[], p_texts text[]) returns bigint[] language plpgsql volatile;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_rows refcursor, OUT document_ids bigint[], OUT row_count integer, OUT last_row_key jsonb) returns record language plpgsql volatile;
@@ -873,7 +906,9 @@ function sherlock._marked(p_text text, p_pattern text) returns text[] language p
 function sherlock._matching_characters(p_left text, p_right text, p_needed integer) returns integer language plpgsql immutable parallel safe strict;
 function sherlock._may_announce(p_before text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._move_watched_rows(p_watch_id integer, p_old_keys jsonb[], p_new_keys jsonb[], p_new_sha256 bytea[]) returns void language plpgsql volatile;
+function sherlock._moving_collection(p_collection_id integer, p_scheme_id integer) returns sherlock.collections language plpgsql volatile;
 function sherlock._narrated_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
+function sherlock._next_row_keys(p_watch_id integer, p_after jsonb, p_limit integer) returns jsonb[] language plpgsql stable;
 function sherlock._numbers_agree(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._numbers_of_name(p_normalised text) returns text[] language sql immutable parallel safe strict;
 function sherlock._numbers_to_digits(p_name text) returns text language plpgsql immutable parallel safe strict;
@@ -893,7 +928,8 @@ function sherlock._ratio_reaches(p_left text, p_right text, p_threshold double p
 function sherlock._read_entities(p_entities jsonb) returns SETOF sherlock.entities language plpgsql immutable parallel safe;
 function sherlock._readable_key(p_row_key jsonb) returns text language sql immutable parallel safe;
 function sherlock._refresh_entity_profiles(p_document_ids bigint[]) returns void language sql volatile;
-function sherlock._reject_duplicates(p_watch sherlock.watches, p_document_ids bigint[]) returns void language plpgsql stable;
+procedure sherlock._refuse_transaction_block(IN p_procedure text) language plpgsql volatile;
+function sherlock._reject_duplicates(p_watch sherlock.watches, p_document_ids bigint[]) returns void language plpgsql volatile;
 function sherlock._rejudge(p_document_ids bigint[], p_closed_reason text, p_limit integer DEFAULT 1000) returns void language plpgsql volatile;
 function sherlock._release_vocabulary(p_collection_id integer) returns void language plpgsql volatile;
 function sherlock._retake(p_document_ids bigint[], p_texts text[]) returns void language plpgsql volatile;
@@ -919,14 +955,16 @@ function sherlock._vectorize_batch(p_model_id integer, p_after bigint, p_limit i
 function sherlock._vectorize_texts(p_model_id integer, p_document_ids bigint[], p_canonical_texts text[]) returns integer language plpgsql volatile;
 function sherlock._vocabulary_lock_class() returns integer language sql immutable parallel safe;
 function sherlock._vocabulary_lock_holder(p_collection_id integer) returns integer language sql volatile;
+function sherlock._wait_for_judgements() returns timestamp with time zone language plpgsql volatile;
 function sherlock._watch_again(p_watch sherlock.watches, p_key text[], p_text text[], p_on_duplicate text, p_min_class text, p_collection text, p_doc_type text) returns sherlock.watches language plpgsql volatile;
 function sherlock._watch_collection(p_table regclass, p_collection text, p_profile text, p_scheme text) returns integer language plpgsql volatile;
 function sherlock._watch_of(p_table regclass) returns sherlock.watches language plpgsql stable;
 function sherlock._watch_triggers(p_watch_id integer) returns SETOF pg_trigger language sql stable;
 function sherlock._watched_key_sql(p_watch sherlock.watches, p_key_sql text, OUT values_sql text, OUT columns_sql text, OUT names_sql text) returns record language sql stable parallel safe;
 function sherlock._watched_relations(p_table regclass) returns SETOF oid language sql stable;
-function sherlock._watched_row_sql(p_watch sherlock.watches, p_relation oid, p_is_transition boolean DEFAULT false, OUT key_sql text, OUT text_sql text) returns record language plpgsql stable;
+function sherlock._watched_row_sql(p_watch sherlock.watches, p_relation oid, OUT key_sql text, OUT text_sql text, OUT transition_text_sql text, OUT key_columns_sql text, OUT all_columns_sql text) returns record language plpgsql stable;
 function sherlock._watched_texts(p_watch_id integer, p_row_keys jsonb[]) returns TABLE(row_key jsonb, content text) language plpgsql stable;
+function sherlock._who_may() returns text language sql stable;
 function sherlock._withdraw_reviews(p_document_ids bigint[]) returns void language sql volatile;
 function sherlock._without_accents(p_value text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._without_titles(p_name text) returns text language plpgsql immutable parallel safe strict;
@@ -990,7 +1028,7 @@ function sherlock.normalise_entity(p_role text, p_value text, p_id_type text DEF
 function sherlock.normalise_identifier(p_value text, p_id_type text DEFAULT NULL::text) returns text language plpgsql immutable parallel safe;
 function sherlock.normalise_name(p_name text) returns text language plpgsql immutable parallel safe strict;
 function sherlock.party_alias(p_normalised text) returns text language plpgsql immutable parallel safe strict;
-function sherlock.plan(p_threshold double precision DEFAULT 0.5, p_recall double precision DEFAULT 0.95, p_collection text DEFAULT 'default'::text, p_sample integer DEFAULT 1000) returns TABLE(band_count integer, rows_per_band integer, probabilities double precision[], recall double precision, reaches_recall boolean, candidates_per_query double precision, keys_per_document integer, is_current boolean, is_recommended boolean) language plpgsql stable;
+function sherlock.plan(p_threshold double precision DEFAULT 0.5, p_recall double precision DEFAULT 0.95, p_collection text DEFAULT 'default'::text, p_sample integer DEFAULT 500) returns TABLE(band_count integer, rows_per_band integer, probabilities double precision[], recall double precision, reaches_recall boolean, candidates_per_query double precision, keys_per_document integer, is_current boolean, is_recommended boolean) language plpgsql stable;
 function sherlock.ratcliff_obershelp(p_left text, p_right text) returns double precision language sql immutable parallel safe;
 function sherlock.recommended_action(p_confidence text) returns text language sql immutable parallel safe;
 function sherlock.record_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
@@ -1022,6 +1060,6 @@ function sherlock.vector_candidates(p_model_id integer, p_sign_bits bit, p_limit
 function sherlock.vectorize_documents(p_model_id integer, p_document_ids bigint[]) returns integer language plpgsql volatile;
 function sherlock.vectorize_missing(p_model_id integer, p_limit integer DEFAULT 1000) returns integer language plpgsql volatile;
 function sherlock.verdict(p_document_id bigint) returns sherlock.detection language plpgsql stable;
-function sherlock.watch(p_table regclass, p_key text, p_text text[], p_on_duplicate text DEFAULT 'flag'::text, p_min_class text DEFAULT 'HIGH'::text, p_profile text DEFAULT 'text'::text, p_collection text DEFAULT NULL::text, p_doc_type text DEFAULT 'default'::text, p_scheme text DEFAULT 'word-2'::text) returns integer language sql volatile;
-function sherlock.watch(p_table regclass, p_key text[], p_text text[], p_on_duplicate text DEFAULT 'flag'::text, p_min_class text DEFAULT 'HIGH'::text, p_profile text DEFAULT 'text'::text, p_collection text DEFAULT NULL::text, p_doc_type text DEFAULT 'default'::text, p_scheme text DEFAULT 'word-2'::text) returns integer language plpgsql volatile;
+function sherlock.watch(p_table regclass, p_key text, p_text text[], p_on_duplicate text DEFAULT 'flag'::text, p_min_class text DEFAULT 'HIGH'::text, p_profile text DEFAULT 'text'::text, p_collection text DEFAULT NULL::text, p_doc_type text DEFAULT 'default'::text, p_scheme text DEFAULT NULL::text) returns integer language sql volatile;
+function sherlock.watch(p_table regclass, p_key text[], p_text text[], p_on_duplicate text DEFAULT 'flag'::text, p_min_class text DEFAULT 'HIGH'::text, p_profile text DEFAULT 'text'::text, p_collection text DEFAULT NULL::text, p_doc_type text DEFAULT 'default'::text, p_scheme text DEFAULT NULL::text) returns integer language plpgsql volatile;
 function sherlock.watched_duplicates(p_table regclass) returns SETOF sherlock.watched_pairs language plpgsql stable;
