@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -293,13 +292,9 @@ def test_sample_is_deterministic_and_scales_to_the_collection(conn: psycopg.Conn
         )
 
 
-def test_default_is_quick_and_agrees_with_a_larger_sample(conn: psycopg.Connection) -> None:
+def test_the_default_sample_agrees_with_a_larger_one(conn: psycopg.Connection) -> None:
     store_groups(conn, groups=250, size=10, shared=60, own=30)
-    started = time.perf_counter()
-    rows = plan(conn)
-    # A tenth of it on a quiet machine; all pairs of the sample would take ten times as long.
-    assert time.perf_counter() - started < 4
-    for small, large in zip(rows, plan(conn, sample=2500), strict=True):
+    for small, large in zip(plan(conn), plan(conn, sample=2500), strict=True):
         assert small.candidates_per_query == pytest.approx(
             large.candidates_per_query, rel=0.5, abs=0.5
         )
