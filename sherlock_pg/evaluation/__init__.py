@@ -1,0 +1,1 @@
+"""Measured detection quality: labelled texts through the real search, and what comes of it."""
