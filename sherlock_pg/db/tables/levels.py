@@ -33,6 +33,67 @@ from sherlock_pg.db.tables.columns import (
     timestamp_column,
 )
 
+stop_lists = Table(
+    "stop_lists",
+    metadata,
+    Column("stop_list_id", Integer, Identity(), primary_key=True, comment="The list."),
+    text_column("shingle_kind", "word or char: it fits schemes of this kind and width only."),
+    integer_column("shingle_width", "Tokens (word) or characters (char) in a shingle."),
+    Column(
+        "collection_id",
+        Integer,
+        ForeignKey(f"{SCHEMA}.collections.collection_id"),
+        nullable=False,
+        comment="The collection it was learnt from.",
+    ),
+    Column(
+        "document_share",
+        Double,
+        nullable=False,
+        comment="A shingle is on the list if more than this share of the texts has it.",
+    ),
+    integer_column("text_count", "Texts that it was learnt from; of exact copies one counts."),
+    integer_column("shingle_count", "Shingles on the list."),
+    integer_column("measured_count", "Texts on which its effect was measured when it was learnt."),
+    Column(
+        "mean_removed_share",
+        Double,
+        nullable=False,
+        comment="Of these, the mean share of a text's shingles that is on the list.",
+    ),
+    integer_column("too_few_count", "Of these, texts with too few other shingles to be signed."),
+    timestamp_column("learnt_at", "When it was learnt.", default=True),
+    CheckConstraint("shingle_kind in ('word', 'char')", name="shingle_kind"),
+    CheckConstraint("document_share > 0 and document_share < 1", name="document_share"),
+    comment="Level 1: versions of what counts as boilerplate. Never changed once learnt, because "
+    "stored signatures rely on it.",
+)
+
+
+stop_shingles = Table(
+    "stop_shingles",
+    metadata,
+    Column(
+        "stop_list_id",
+        Integer,
+        ForeignKey(f"{SCHEMA}.stop_lists.stop_list_id", ondelete="CASCADE"),
+        nullable=False,
+        autoincrement=False,
+        comment="The list.",
+    ),
+    Column(
+        "shingle",
+        BigInteger,
+        nullable=False,
+        autoincrement=False,
+        comment="The shingle, as sherlock.shingles makes it.",
+    ),
+    Column("document_share", Float, nullable=False, comment="Share of the texts that have it."),
+    PrimaryKeyConstraint("stop_list_id", "shingle"),
+    comment="Level 1: the shingles of each list of boilerplate.",
+)
+
+
 shingle_schemes = Table(
     "shingle_schemes",
     metadata,
@@ -54,7 +115,21 @@ shingle_schemes = Table(
         default=200,
     ),
     timestamp_column("created_at", "When the scheme was made.", default=True),
+    Column(
+        "stop_list_id",
+        Integer,
+        ForeignKey(f"{SCHEMA}.stop_lists.stop_list_id"),
+        comment="Shingles of this list are left out of signatures; null: none are.",
+    ),
+    Column(
+        "base_scheme_id",
+        Integer,
+        ForeignKey(f"{SCHEMA}.shingle_schemes.scheme_id"),
+        comment="The same scheme without a list; null: this one has none.",
+    ),
     UniqueConstraint("name"),
+    UniqueConstraint("base_scheme_id", "stop_list_id"),
+    CheckConstraint("(stop_list_id is null) = (base_scheme_id is null)", name="stop_list"),
     CheckConstraint("shingle_kind in ('word', 'char')", name="shingle_kind"),
     CheckConstraint("slot_count = 128", name="slot_count"),
     CheckConstraint(
@@ -72,14 +147,23 @@ document_signatures = Table(
     document_id_column(),
     integer_column("scheme_id", "Scheme of the signature."),
     integer_column("shingle_count", "Shingles of the text, repeats counted."),
-    Column("signature", ARRAY(Integer), nullable=False, comment="128 slots."),
+    Column(
+        "signature",
+        ARRAY(Integer),
+        comment="128 slots; null: without the boilerplate too little is left.",
+    ),
     Column(
         "sketch",
         BIT(2048),
-        nullable=False,
         comment="16 bits of a hash of each slot: a first estimate of the Jaccard at 1 microsecond.",
     ),
+    integer_column(
+        "boilerplate_count",
+        "Shingles left out of the signature: those on the scheme's list.",
+        default=0,
+    ),
     PrimaryKeyConstraint("document_id", "scheme_id"),
+    CheckConstraint("(signature is null) = (sketch is null)", name="sketch"),
     comment="Level 1: MinHash signatures (Fast Similarity Sketching).",
 )
 
