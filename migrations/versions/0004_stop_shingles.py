@@ -38,10 +38,10 @@ def upgrade() -> None:
             comment="Tokens (word) or characters (char) in a shingle.",
         ),
         sa.Column(
-            "collection_id",
-            sa.Integer(),
+            "learnt_from",
+            sa.Text(),
             nullable=False,
-            comment="The collection it was learnt from.",
+            comment="Name that the collection had from whose texts it was learnt.",
         ),
         sa.Column(
             "document_share",
@@ -96,11 +96,6 @@ def upgrade() -> None:
         sa.CheckConstraint(
             "document_share > 0 and document_share < 1",
             name=op.f("stop_lists_document_share_check"),
-        ),
-        sa.ForeignKeyConstraint(
-            ["collection_id"],
-            ["sherlock.collections.collection_id"],
-            name=op.f("stop_lists_collection_id_fkey"),
         ),
         sa.PrimaryKeyConstraint("stop_list_id", name=op.f("stop_lists_pkey")),
         schema="sherlock",

@@ -39,13 +39,7 @@ stop_lists = Table(
     Column("stop_list_id", Integer, Identity(), primary_key=True, comment="The list."),
     text_column("shingle_kind", "word or char: it fits schemes of this kind and width only."),
     integer_column("shingle_width", "Tokens (word) or characters (char) in a shingle."),
-    Column(
-        "collection_id",
-        Integer,
-        ForeignKey(f"{SCHEMA}.collections.collection_id"),
-        nullable=False,
-        comment="The collection it was learnt from.",
-    ),
+    text_column("learnt_from", "Name that the collection had from whose texts it was learnt."),
     Column(
         "document_share",
         Double,
@@ -194,14 +188,26 @@ tfidf_models = Table(
         nullable=False,
         comment="The collection whose documents it was fitted on and is used for.",
     ),
-    text_column("status", "building, active (one per collection) or retired.", default="building"),
+    text_column(
+        "status",
+        "building, active (one per collection), retired, or archived: its vocabulary without "
+        "vectors.",
+        default="building",
+    ),
     integer_column("feature_count", "Features in the vocabulary.", null=True),
     integer_column("fitted_document_count", "Documents in the sample that it was fitted on."),
     integer_column("ngram_min", "Shortest n-gram, in tokens."),
     integer_column("ngram_max", "Longest n-gram, in tokens."),
     timestamp_column("created_at", "When it was fitted.", default=True),
     timestamp_column("activated_at", "When it became the active one."),
-    CheckConstraint("status in ('building', 'active', 'retired')", name="status"),
+    integer_column(
+        "sample_limit", "Documents that the fit read at most; null: unknown.", null=True
+    ),
+    integer_column(
+        "max_features", "The collection's limit on features then; null: unknown.", null=True
+    ),
+    integer_column("document_count", "Indexed documents of the collection then."),
+    CheckConstraint("status in ('building', 'active', 'retired', 'archived')", name="status"),
     Index(
         "tfidf_models_active_idx",
         "collection_id",
