@@ -79,6 +79,39 @@ comment on function sherlock.shingles(text, text, integer) is
 'p_width words (p_kind word, 1 to 9) or characters (p_kind char, 3 to 16). A text shorter than '
 'p_width is one shingle, an empty text none. Error: SH010 no such shingles.';
 
+-- Boilerplate: what stands on a scheme's list is left out before signing.
+create or replace function sherlock._distinctive_shingles(
+    p_shingles bigint[],
+    p_stop_list_id integer
+)
+returns bigint[]
+language plpgsql stable parallel safe
+as $$
+-- Two steps, each a third of the time of asking the list for one shingle after the other: those of
+-- the text that are on the list, in one pass of its index; and the others, in their order.
+declare
+    v_stopped bigint[];
+begin
+    if p_stop_list_id is null then
+        return p_shingles;
+    end if;
+    v_stopped := array(
+        select s.shingle
+        from sherlock.stop_shingles as s
+        where s.stop_list_id = p_stop_list_id and s.shingle = any(p_shingles)
+    );
+    if cardinality(v_stopped) = 0 then
+        return p_shingles;
+    end if;
+    return array(
+        select t.shingle
+        from unnest(p_shingles) as t (shingle)
+        -- Not "<> all(v_stopped)": that would compare each with each.
+        where not t.shingle = any(select unnest(v_stopped))
+    );
+end
+$$;
+
 create or replace function sherlock.hash_self_test()
 returns boolean
 language sql stable parallel safe

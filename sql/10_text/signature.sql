@@ -82,13 +82,35 @@ as $$
 declare
     v_scheme sherlock.shingle_schemes := sherlock._scheme(p_scheme);
 begin
-    return sherlock.signature(p_text, v_scheme.shingle_kind, v_scheme.shingle_width);
+    return sherlock.signature(sherlock._distinctive_shingles(
+        sherlock.shingles(
+            sherlock.canonical_text(p_text), v_scheme.shingle_kind, v_scheme.shingle_width),
+        v_scheme.stop_list_id));
 end
 $$;
 
 comment on function sherlock.signature(text, text) is
-'The 128-slot signature of a text as the scheme would store it; null where the text has no letter '
-'or digit. Signatures of different schemes must not be compared. Error: SH015 no such scheme.';
+'The 128-slot signature of a text as the scheme would store it, without the boilerplate on the '
+'scheme''s list; null where nothing is left, or no letter or digit was there. Signatures of different schemes must not be compared. Error: SH015 no such scheme.';
+
+-- Of a text that is long enough with its boilerplate: null if too little is left without.
+create or replace function sherlock._distinctive_signature(
+    p_shingles bigint[],
+    p_kept bigint[],
+    p_min_shingles integer
+)
+returns integer[]
+language plpgsql immutable parallel safe
+as $$
+begin
+    if cardinality(p_kept) = cardinality(p_shingles)
+       or sherlock._distinct_shingles(p_kept, p_min_shingles) = p_min_shingles
+    then
+        return sherlock.signature(p_kept);
+    end if;
+    return null;
+end
+$$;
 
 create or replace function sherlock._check_signature(p_signature integer[])
 returns void

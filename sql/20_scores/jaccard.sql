@@ -196,6 +196,6 @@ $$;
 comment on function sherlock.jaccard_of_documents(bigint, bigint, text) is
 'Estimate of the Jaccard similarity of two stored documents, of one collection or of two, from '
 'signatures of the scheme asked for, or of the newest that both are signed with; null if one of '
-'them is too short or too badly read to be signed. Errors: SH001, SH004, SH008 no such document or '
+'them is too short or too badly read to be signed, or nothing but the scheme''s boilerplate. Errors: SH001, SH004, SH008 no such document or '
 'not read yet, SH015 no such scheme, SH017 they are signed with different schemes, or one is not '
 'signed with the scheme asked for.';

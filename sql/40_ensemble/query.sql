@@ -88,7 +88,9 @@ begin
     if v_query.text_state <> 'indexed' then
         return v_query;
     end if;
-    v_query.signature := sherlock.signature(v_shingles);
+    v_query.signature := sherlock._distinctive_signature(
+        v_shingles, sherlock._distinctive_shingles(v_shingles, v_scheme.stop_list_id),
+        v_scheme.min_shingles);
     v_query.sketch := sherlock.signature_sketch(v_query.signature);
     if v_model_id is not null then
         v_query.vector := sherlock.tfidf_vector(v_model_id, v_canonical);

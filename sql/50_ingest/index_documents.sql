@@ -38,7 +38,7 @@ begin
     ),
     shingled as materialized (
         select t.document_id, t.collection_id, t.canonical, s.scheme_id, s.band_count,
-               s.rows_per_band, h.shingles, cardinality(h.shingles) as shingle_count,
+               s.rows_per_band, s.min_shingles, h.shingles, k.shingles as kept_shingles,
                sherlock._text_state(
                    sherlock._distinct_shingles(h.shingles, s.min_shingles), s.min_shingles,
                    t.flags) as text_state
@@ -48,17 +48,25 @@ begin
             select sherlock.shingles(t.canonical, s.shingle_kind, s.shingle_width) as shingles
             offset 0
         ) as h
+        cross join lateral (
+            select sherlock._distinctive_shingles(h.shingles, s.stop_list_id) as shingles
+            offset 0
+        ) as k
     ),
+    -- Nothing but boilerplate, or almost: the other levels still compare it.
     signed as materialized (
         select s.document_id, s.collection_id, s.scheme_id, s.band_count, s.rows_per_band,
-               s.shingle_count, sherlock.signature(s.shingles) as signature
+               cardinality(s.shingles) as shingle_count,
+               cardinality(s.shingles) - cardinality(s.kept_shingles) as boilerplate_count,
+               sherlock._distinctive_signature(
+                   s.shingles, s.kept_shingles, s.min_shingles) as signature
         from shingled as s
         where s.text_state = 'indexed'
     ),
     stored_signatures as (
         insert into sherlock.document_signatures (
-            document_id, scheme_id, shingle_count, signature, sketch)
-        select s.document_id, s.scheme_id, s.shingle_count, s.signature,
+            document_id, scheme_id, shingle_count, boilerplate_count, signature, sketch)
+        select s.document_id, s.scheme_id, s.shingle_count, s.boilerplate_count, s.signature,
                sherlock.signature_sketch(s.signature)
         from signed as s
     ),
@@ -115,7 +123,8 @@ $$;
 
 comment on function sherlock.index_documents(bigint[]) is
 'Computes the features of documents from their texts: canonical hash, signature, band keys and '
-'the vector of each model in use. Replaces what was there; returns how many were indexed. '
+'the vector of each model in use. What is on the scheme''s list of boilerplate is left out of the '
+'signature, and counted; where too little is left there is no signature. Replaces what was there; returns how many were indexed. '
 'Documents without a text are left as they are.';
 
 -- A plan made while the tables were small would read all band keys for each document.

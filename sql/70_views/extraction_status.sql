@@ -16,7 +16,9 @@ select c.name as collection, d.status, d.reason, d.flags,
        sum(t.ner_seconds) as ner_seconds,
        min(d.created_at) as oldest_at,
        max(d.created_at) as newest_at,
-       min(d.document_id) as first_document_id
+       min(d.document_id) as first_document_id,
+       sum(s.boilerplate_count)::double precision / nullif(sum(s.shingle_count), 0)
+           as boilerplate_share
 from sherlock.documents as d
 join sherlock.collections as c on c.collection_id = d.collection_id
 left join (
@@ -32,6 +34,8 @@ left join (
     from sherlock.document_pages as g
     group by g.document_id
 ) as p on p.document_id = d.document_id
+left join sherlock.document_signatures as s
+    on s.document_id = d.document_id and s.scheme_id = c.scheme_id
 -- Whoever stores documents may put other things there: only numbers are added up.
 cross join lateral (
     select case when jsonb_typeof(d.processing -> 'extract_seconds') = 'number'
@@ -74,3 +78,6 @@ comment on column sherlock.extraction_status.oldest_at is 'When the first of the
 comment on column sherlock.extraction_status.newest_at is 'When the last of them arrived.';
 comment on column sherlock.extraction_status.first_document_id is
 'The first of them, as an example.';
+comment on column sherlock.extraction_status.boilerplate_share is
+'Share of the text that level 1 leaves out, because it is on the scheme''s list of boilerplate; null '
+'if none of them is signed with the scheme in use.';

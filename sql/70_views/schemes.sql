@@ -4,12 +4,13 @@ select s.name as scheme, c.name as collection, s.shingle_kind, s.shingle_width, 
        s.rows_per_band, s.min_shingles, s.band_key_limit,
        case when c.collection_id is not null then c.scheme_changed_at is not null end as is_moving,
        c.scheme_changed_at as moving_since,
-       d.signed_count, d.unsigned_count
+       d.signed_count, d.unsigned_count, s.stop_list_id, d.boilerplate_only_count
 from sherlock.shingle_schemes as s
 left join sherlock.collections as c using (scheme_id)
 left join lateral (
-    select count(g.document_id) as signed_count,
-           count(*) - count(g.document_id) as unsigned_count
+    select count(g.signature) as signed_count,
+           count(*) - count(g.document_id) as unsigned_count,
+           count(g.document_id) - count(g.signature) as boilerplate_only_count
     from sherlock.documents as i
     left join sherlock.document_signatures as g
         on g.document_id = i.document_id and g.scheme_id = s.scheme_id
@@ -36,3 +37,7 @@ comment on column sherlock.schemes.signed_count is
 'Indexed documents of the collection that are signed with the scheme; null without collection.';
 comment on column sherlock.schemes.unsigned_count is
 'Indexed documents that are still to be signed with it, or whose text is gone.';
+comment on column sherlock.schemes.stop_list_id is
+'List of boilerplate that the scheme leaves out, see sherlock.boilerplate_status; null: none.';
+comment on column sherlock.schemes.boilerplate_only_count is
+'Indexed documents without a signature, because without that list too little of them is left.';

@@ -86,7 +86,9 @@ begin
         select d.document_id, hashint8extended(d.document_id, 0) as hash
         from sherlock.documents as d
         join sherlock.document_signatures as s using (document_id)
-        where d.collection_id = p_collection_id and s.scheme_id = p_scheme_id
+        where d.collection_id = p_collection_id
+          and s.scheme_id = p_scheme_id
+          and s.signature is not null
         order by hash, d.document_id
         limit p_sample
     ),
@@ -158,7 +160,9 @@ begin
     select count(*) into v_document_count
     from sherlock.documents as d
     join sherlock.document_signatures as s using (document_id)
-    where d.collection_id = v_collection_id and s.scheme_id = v_scheme.scheme_id;
+    where d.collection_id = v_collection_id
+      and s.scheme_id = v_scheme.scheme_id
+      and s.signature is not null;
     v_partners := least(c_partners, p_sample - 1, v_document_count - 1);
 
     return query
