@@ -238,16 +238,36 @@ def upgrade() -> None:
         ),
         sa.Column(
             "directions",
-            pgvector.sqlalchemy.SPARSEVEC(dim=5000),
+            pgvector.sqlalchemy.VECTOR(dim=1000),
             nullable=False,
-            comment="Sparse row of +1/-1.",
+            comment="+1 or -1 each.",
         ),
         sa.CheckConstraint(
             "dimension between 1 and 512", name=op.f("tfidf_projection_dimension_check")
         ),
         sa.PrimaryKeyConstraint("dimension", name=op.f("tfidf_projection_pkey")),
         schema="sherlock",
-        comment="Level 2 retrieval: the fixed random projection, the same for every model.",
+        comment="Level 2 retrieval: the fixed random projection of folded vectors, the same for every model.",
+    )
+    op.create_table(
+        "tfidf_folding",
+        sa.Column(
+            "block",
+            sa.Integer(),
+            autoincrement=False,
+            nullable=False,
+            comment="Block of 1000 features of the vector, from 1.",
+        ),
+        sa.Column(
+            "signs",
+            pgvector.sqlalchemy.VECTOR(dim=1000),
+            nullable=False,
+            comment="+1 or -1 each.",
+        ),
+        sa.CheckConstraint("block between 1 and 5", name=op.f("tfidf_folding_block_check")),
+        sa.PrimaryKeyConstraint("block", name=op.f("tfidf_folding_pkey")),
+        schema="sherlock",
+        comment="Level 2 retrieval: the signs with which the blocks of a vector are summed before it is projected, the same for every model.",
     )
     op.create_table(
         "collections",

@@ -1,7 +1,7 @@
 """The rows that a new database starts with: a scheme, a collection, the configurations.
 
-The projection's rows are +1 or -1 on about one feature in twenty, chosen by a hash: the same on
-every server, without a file. Locks nothing that anybody uses yet.
+The entries of the projection and of the folding are +1 or -1, chosen by a hash: the same on every
+server, without a file. Locks nothing that anybody uses yet.
 
 Revision ID: 0002
 Revises: 0001
@@ -36,20 +36,28 @@ values
     ('habeas_corpus', 0.90, 0.75, 0.60, 'LOW')
 """
 
-# chr(58) is the colon, which alembic would read as a parameter.
 _PROJECTION = """
 insert into sherlock.tfidf_projection (dimension, directions)
 select d.dimension,
-       ('{' || string_agg(
-            f.feature_index || chr(58) || case when (h.hash >> 32) & 1 = 0 then 1 else -1 end,
-            ',' order by f.feature_index) || '}/5000')::sparsevec
+       array_agg(
+           (case when (hashint8extended(f.position, d.dimension) >> 32) & 1 = 0
+                 then 1 else -1 end)::real
+           order by f.position)::vector(1000)
 from generate_series(1, 512) as d(dimension)
-cross join generate_series(1, 5000) as f(feature_index)
-cross join lateral (
-    select hashint8extended(f.feature_index, d.dimension) as hash
-) as h
-where (h.hash & 1048575) % 20 = 0
+cross join generate_series(1, 1000) as f(position)
 group by d.dimension
+"""
+
+_FOLDING = """
+insert into sherlock.tfidf_folding (block, signs)
+select b.block,
+       array_agg(
+           (case when (hashint8extended(f.position, -b.block) >> 32) & 1 = 0
+                 then 1 else -1 end)::real
+           order by f.position)::vector(1000)
+from generate_series(1, 5) as b(block)
+cross join generate_series(1, 1000) as f(position)
+group by b.block
 """
 
 
@@ -58,8 +66,11 @@ def upgrade() -> None:
     op.execute(_SCHEME)
     op.execute(_COLLECTION)
     op.execute(_CONFIGS)
+    # Read as they lie, without a toast table between.
     op.execute("alter table sherlock.tfidf_projection set (toast_tuple_target = 8160)")
+    op.execute("alter table sherlock.tfidf_folding set (toast_tuple_target = 8160)")
     op.execute(_PROJECTION)
+    op.execute(_FOLDING)
 
 
 def downgrade() -> None:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from pgvector import Bit, SparseVector
+from pgvector import Bit, SparseVector, Vector
 from pgvector.psycopg import register_vector
 
 from sherlock_pg.db.tables import MAX_FEATURES, PROJECTION_BITS
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _MIN_TOKEN_BYTES = 2
 _MAX_TOKEN_BYTES = 100
+_ROUNDING = np.float32(1536)
+"""Added and taken off again, it leaves multiples of 2^-13 (see `sherlock.sign_projection`)."""
+_PROJECTED_AT_ONCE = 500
+"""Vectors that are dense in memory at the same time: 10 MB."""
 
 
 class EmptyVocabulary(SherlockError):
@@ -200,34 +204,52 @@ def load(conn: psycopg.Connection, model_id: int) -> Vocabulary:
     )
 
 
-def load_projection(conn: psycopg.Connection) -> csr_matrix:
-    """Return the projection: one row per bit, one column per feature, entries +1 and -1."""
-    from scipy.sparse import csr_matrix
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The fixed random projection of level 2, the same for every model.
 
-    columns: list[int] = []
-    values: list[float] = []
-    row_ends = [0]
-    for (directions,) in conn.execute(
-        "select p.directions::text from sherlock.tfidf_projection as p order by p.dimension"
-    ):
-        row = SparseVector.from_text(directions)
-        columns.extend(row.indices())
-        values.extend(row.values())
-        row_ends.append(len(columns))
-    return csr_matrix(
-        (np.array(values, dtype=np.float32), columns, row_ends),
-        shape=(PROJECTION_BITS, MAX_FEATURES),
+    Attributes:
+        folding: signs of the blocks that are summed, `(blocks, FOLDED_FEATURES)`, +1 and -1.
+        directions: one row per bit, `(PROJECTION_BITS, FOLDED_FEATURES)`, +1 and -1.
+    """
+
+    folding: NDArray[np.float32]
+    directions: NDArray[np.float32]
+
+
+def load_projection(conn: psycopg.Connection) -> Projection:
+    """Read the projection."""
+
+    def rows(query: LiteralString) -> NDArray[np.float32]:
+        return np.array(
+            [Vector.from_text(text).to_numpy() for (text,) in conn.execute(query)], dtype=np.float32
+        )
+
+    return Projection(
+        folding=rows("select f.signs::text from sherlock.tfidf_folding as f order by f.block"),
+        directions=rows(
+            "select p.directions::text from sherlock.tfidf_projection as p order by p.dimension"
+        ),
     )
 
 
-def sign_projection(vectors: csr_matrix, projection: csr_matrix) -> NDArray[np.bool_]:
+def sign_projection(vectors: csr_matrix, projection: Projection) -> NDArray[np.bool_]:
     """Return the sign bits of vectors, one row of `PROJECTION_BITS` per vector.
 
-    Equal to `sherlock.sign_projection` except where a product is zero but for rounding. The row
-    of an empty vector is all false; SQL stores null for it.
+    The same steps in the same precision as `sherlock.sign_projection`, so that equal vectors have
+    equal bits. The row of an empty vector is all false; SQL stores null for it.
     """
-    dots = vectors @ projection[:, : vectors.shape[1]].T
-    return np.asarray(dots.toarray() > 0)
+    bits = np.empty((vectors.shape[0], PROJECTION_BITS), dtype=np.bool_)
+    for start in range(0, vectors.shape[0], _PROJECTED_AT_ONCE):
+        dense = np.zeros((min(_PROJECTED_AT_ONCE, vectors.shape[0] - start), MAX_FEATURES), "f4")
+        dense[:, : vectors.shape[1]] = vectors[start : start + len(dense)].toarray()
+        blocks = dense.reshape(len(dense), *projection.folding.shape)
+        folded = blocks[:, 0] * projection.folding[0]
+        for number in range(1, len(projection.folding)):
+            folded += blocks[:, number] * projection.folding[number]
+        folded = folded + _ROUNDING - _ROUNDING
+        bits[start : start + len(dense)] = folded @ projection.directions.T > 0
+    return bits
 
 
 def copy_vectors(
@@ -235,7 +257,7 @@ def copy_vectors(
     model_id: int,
     document_ids: Sequence[int],
     vectors: csr_matrix,
-    projection: csr_matrix,
+    projection: Projection,
 ) -> int:
     """Store vectors and their sign bits by COPY; return how many were new.
 
@@ -268,7 +290,7 @@ def copy_vectors(
 
 
 def vector_rows(
-    document_ids: Sequence[int], vectors: csr_matrix, projection: csr_matrix
+    document_ids: Sequence[int], vectors: csr_matrix, projection: Projection
 ) -> Iterator[tuple[int, SparseVector, Bit | None]]:
     """Yield each document's vector and sign bits as pgvector's types, ready for COPY."""
     all_bits = sign_projection(vectors, projection)

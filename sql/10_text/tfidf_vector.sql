@@ -73,23 +73,33 @@ comment on function sherlock.tfidf_vector(integer, text) is
 'length 1. Tokens of 1 byte or of more than 100 are left out. ''{}/5000'' if no term is known. '
 'Error: SH030 no such model.';
 
--- l2_normalize() also brings a stored vector into memory once instead of once per dimension.
--- The inner select keeps the directions out of the sort.
+-- The 5,000 features are folded first: five blocks of 1,000, each with random signs, are summed (a
+-- count sketch, unbiased for the cosine), because dense products of 1,000 numbers are several times
+-- faster than sparse ones of 5,000. What is folded is rounded to multiples of 2^-13, by adding
+-- what leaves no smaller digits and taking it off again: then every sum is exact in any order, and
+-- the signs are the same on every processor. The inner select keeps the directions out of the sort.
 create or replace function sherlock.sign_projection(p_vector sparsevec)
 returns bit
 language plpgsql stable strict parallel safe
 set search_path from current
 as $$
 declare
-    v_vector sparsevec := l2_normalize(p_vector);
+    c_rounding constant vector := array_fill(1536::real, array[1000])::vector;
+    v_dense vector;
+    v_folded vector;
 begin
-    if l2_norm(v_vector) = 0 then
+    if l2_norm(p_vector) = 0 then
         return null;
     end if;
+    v_dense := l2_normalize(p_vector)::vector;
+    select sum(subvector(v_dense, (f.block - 1) * 1000 + 1, 1000) * f.signs order by f.block)
+           + c_rounding - c_rounding
+    into strict v_folded
+    from sherlock.tfidf_folding as f;
     return (
         select binary_quantize(array_agg(d.product order by d.dimension)::vector)
         from (
-            select p.dimension, inner_product(p.directions, v_vector) as product
+            select p.dimension, inner_product(p.directions, v_folded) as product
             from sherlock.tfidf_projection as p
             offset 0
         ) as d

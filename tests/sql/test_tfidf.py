@@ -152,8 +152,7 @@ def test_sign_bits_depend_on_the_direction_only_and_all_matter(conn: psycopg.Con
     assert bits["1"] == bits["0.25"]
     table = np.array([[bit == "1" for bit in row[0]] for row in bits["1"]])
     assert table.shape == (1000, 512)
-    assert table.any(axis=0).all()
-    assert not table.all(axis=0).any()
+    assert np.abs(table.mean(axis=0) - 0.5).max() < 0.1
 
 
 def test_differing_sign_bits_estimate_the_angle(conn: psycopg.Connection) -> None:

@@ -6,9 +6,16 @@ other only on it; no foreign key by candidate; small configuration tables are jo
 """
 
 from sherlock_pg.db.tables import documents, judgement, levels, watches
-from sherlock_pg.db.tables.columns import MAX_FEATURES, PROJECTION_BITS, SCHEMA, metadata
+from sherlock_pg.db.tables.columns import (
+    FOLDED_FEATURES,
+    MAX_FEATURES,
+    PROJECTION_BITS,
+    SCHEMA,
+    metadata,
+)
 
 __all__ = [
+    "FOLDED_FEATURES",
     "MAX_FEATURES",
     "PROJECTION_BITS",
     "SCHEMA",

@@ -19,6 +19,7 @@ from sqlalchemy.sql.schema import SchemaItem
 SCHEMA = "sherlock"
 MAX_FEATURES = 5000
 PROJECTION_BITS = 512
+FOLDED_FEATURES = 1000
 
 metadata = MetaData(
     schema=SCHEMA,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgvector.sqlalchemy import BIT, SPARSEVEC
+from pgvector.sqlalchemy import BIT, SPARSEVEC, VECTOR
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from sherlock_pg.db.tables.columns import (
+    FOLDED_FEATURES,
     MAX_FEATURES,
     PROJECTION_BITS,
     SCHEMA,
@@ -235,10 +236,22 @@ tfidf_projection = Table(
     "tfidf_projection",
     metadata,
     integer_column("dimension", f"Bit of the projection, 1 to {PROJECTION_BITS}."),
-    Column("directions", SPARSEVEC(MAX_FEATURES), nullable=False, comment="Sparse row of +1/-1."),
+    Column("directions", VECTOR(FOLDED_FEATURES), nullable=False, comment="+1 or -1 each."),
     PrimaryKeyConstraint("dimension"),
     CheckConstraint(f"dimension between 1 and {PROJECTION_BITS}", name="dimension"),
-    comment="Level 2 retrieval: the fixed random projection, the same for every model.",
+    comment="Level 2 retrieval: the fixed random projection of folded vectors, the same for every "
+    "model.",
+)
+
+tfidf_folding = Table(
+    "tfidf_folding",
+    metadata,
+    integer_column("block", f"Block of {FOLDED_FEATURES} features of the vector, from 1."),
+    Column("signs", VECTOR(FOLDED_FEATURES), nullable=False, comment="+1 or -1 each."),
+    PrimaryKeyConstraint("block"),
+    CheckConstraint(f"block between 1 and {MAX_FEATURES // FOLDED_FEATURES}", name="block"),
+    comment="Level 2 retrieval: the signs with which the blocks of a vector are summed before it "
+    "is projected, the same for every model.",
 )
 
 
