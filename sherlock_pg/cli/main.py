@@ -18,6 +18,7 @@ from sherlock_pg.errors import EnvironmentFault, ExitCode, SherlockError, from_p
 _COMMANDS = {
     "load": ("sherlock_pg.cli.load", "load"),
     "match": ("sherlock_pg.cli.match", "match"),
+    "fit": ("sherlock_pg.cli.fit", "fit"),
     "config": ("sherlock_pg.cli.config", "config"),
     "db": ("sherlock_pg.cli.db", "db"),
     "server": ("sherlock_pg.cli.server", "server"),
@@ -25,6 +26,7 @@ _COMMANDS = {
     "psql": ("sherlock_pg.cli.server", "psql"),
     "doctor": ("sherlock_pg.cli.doctor", "doctor"),
     "eval-ner": ("sherlock_pg.cli.eval_ner", "eval_ner"),
+    "tune": ("sherlock_pg.cli.tune", "tune"),
     "samples": ("sherlock_pg.cli.samples", "samples"),
 }
 

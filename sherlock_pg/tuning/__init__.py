@@ -1,0 +1,1 @@
+"""Calibration: weights and thresholds proposed from labelled pairs or review decisions."""
