@@ -8,12 +8,13 @@ documents in bulk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+import psycopg
+from numpy.typing import ArrayLike, NDArray
 
-from sherlock_pg.errors import UsageError
+from sherlock_pg.errors import UsageError, from_psycopg
 from sherlock_pg.vectorize.canonical import canonical_text, tokens
 from sherlock_pg.vectorize.pghash import hash_int8_extended, hash_text_extended
 
@@ -31,6 +32,20 @@ _HASHES_AT_ONCE: Final = 1 << 14
 _REPETITIVE_FROM: Final = 1000  # a text of more distinct shingles is done after few rounds
 
 
+class Signed(NamedTuple):
+    """Signatures of texts, one row of 128 slots for each, and what they were made of.
+
+    Attributes:
+        signatures: a row of -1, which stands for SQL's null, where no shingle was left to sign.
+        shingle_counts: shingles of each text, repeats and boilerplate included.
+        boilerplate_counts: how many of these were left out, repeats included.
+    """
+
+    signatures: NDArray[np.int32]
+    shingle_counts: NDArray[np.int64]
+    boilerplate_counts: NDArray[np.int64]
+
+
 class Signer:
     """Signs texts by shingles of one kind and width.
 
@@ -40,12 +55,13 @@ class Signer:
     Args:
         kind: "word" or "char".
         width: how many words (1 to 9) or characters (3 to 16) make a shingle.
+        stop_shingles: boilerplate: shingles that are left out before signing.
 
     Raises:
         UsageError: there are no such shingles (SQLSTATE SH010, as in SQL).
     """
 
-    def __init__(self, kind: str = "word", width: int = 2) -> None:
+    def __init__(self, kind: str = "word", width: int = 2, stop_shingles: ArrayLike = ()) -> None:
         if width not in _WIDTHS.get(kind, ()):
             raise UsageError(
                 f"no such shingles: kind {kind!r}, width {width}",
@@ -54,26 +70,50 @@ class Signer:
             )
         self.kind = kind
         self.width = width
+        self._stop_shingles = np.unique(np.asarray(stop_shingles, np.int64))
         self._token_hashes: dict[bytes, int] = {}
 
-    def sign(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    @classmethod
+    def of_scheme(cls, conn: psycopg.Connection, name: str = "word-2") -> Self:
+        """Return a signer that signs as `sherlock.signature(text, name)` does.
+
+        Args:
+            conn: a database with the schema; the scheme and its list of boilerplate are read once.
+            name: the scheme.
+
+        Raises:
+            UsageError: there is no such scheme (SH015).
+        """
+        try:
+            kind, width, stop_shingles = conn.execute(
+                "select s.shingle_kind, s.shingle_width, array("
+                "    select b.shingle from sherlock.stop_shingles as b"
+                "    where b.stop_list_id = s.stop_list_id)"
+                " from sherlock._scheme(%s) as s",
+                [name],
+            ).fetchall()[0]
+        except psycopg.Error as error:
+            raise from_psycopg(error) from error
+        return cls(kind, width, stop_shingles)
+
+    def sign(self, texts: Sequence[str]) -> Signed:
         """Sign texts.
 
         Args:
             texts: the texts, not necessarily canonical.
 
         Returns:
-            One row of 128 slots per text, and the number of its shingles, repeated ones
-            included. A text without shingles has the count 0 and a row of -1, which stands for
-            SQL's null.
+            One signature per text; whether enough is left to compare by is the scheme's to say.
         """
         signatures = np.full((len(texts), SLOT_COUNT), -1, np.int32)
         counts = np.zeros(len(texts), np.int64)
+        kept_counts = np.zeros(len(texts), np.int64)
         for batch in _batches(texts):
             shingles, counts[batch] = self._shingles(texts[batch])
-            signed = np.flatnonzero(counts[batch]) + batch.start
-            signatures[signed] = _sketch(shingles, counts[signed])
-        return signatures, counts
+            shingles, kept_counts[batch] = self._distinctive(shingles, counts[batch])
+            signed = np.flatnonzero(kept_counts[batch]) + batch.start
+            signatures[signed] = _sketch(shingles, kept_counts[signed])
+        return Signed(signatures, counts, counts - kept_counts)
 
     def shingles(self, text: str) -> NDArray[np.int64]:
         """Return a text's shingles, in order, as `sherlock.shingles` does for its canonical text.
@@ -156,6 +196,16 @@ class Signer:
             longer = np.flatnonzero(widths > offset)
             shingles[longer] = hash_int8_extended(units[starts[longer] + offset], shingles[longer])
         return shingles, counts
+
+    def _distinctive(
+        self, shingles: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what is not boilerplate, as `_shingles` does."""
+        if len(self._stop_shingles) == 0:
+            return shingles, counts
+        is_kept = ~np.isin(shingles, self._stop_shingles)
+        owners = np.repeat(np.arange(len(counts)), counts)
+        return shingles[is_kept], np.bincount(owners[is_kept], minlength=len(counts))
 
     def _word_units(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         words: list[bytes] = []

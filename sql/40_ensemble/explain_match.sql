@@ -2,301 +2,6 @@
 -- retrieval brings the other document, which entities and passages the two share. Whatever is said
 -- about the search comes from the search's own functions, run again for this pair.
 
--- Level 1 for one pair. Each shared key is also read alone, to tell which are hot and which end
--- before the other document.
-create or replace function sherlock._explain_band_retrieval(
-    p_query sherlock._query,
-    p_other sherlock._query,
-    p_config sherlock.detection_configs,
-    p_scheme sherlock.shingle_schemes,
-    p_before bigint
-)
-returns table (reason text, value text, detail jsonb)
-language plpgsql stable
-set search_path from current
-as $$
-declare
-    v_limit constant integer := p_config.minhash_candidate_limit;
-    v_keys constant bigint[] := sherlock.band_keys(
-        p_query.signature, p_scheme.scheme_id, p_query.collection_id,
-        p_scheme.band_count, p_scheme.rows_per_band);
-    v_shared_count integer;
-    v_hot bigint[];
-    v_cut bigint[];
-    v_has_lost_keys boolean;
-    v_candidate_count integer;
-    v_rank integer;
-begin
-    select count(*), array_agg(k.own order by k.own) filter (where r.is_hot),
-           array_agg(k.own order by k.own) filter (where r.is_hot and not r.is_read),
-           coalesce(bool_or(not r.is_hot and not r.is_read), false)
-    into v_shared_count, v_hot, v_cut, v_has_lost_keys
-    from unnest(v_keys, sherlock.band_keys(
-        p_other.signature, p_scheme.scheme_id, p_query.collection_id,
-        p_scheme.band_count, p_scheme.rows_per_band)) as k (own, other)
-    cross join lateral (
-        select count(*) >= p_scheme.band_key_limit as is_hot,
-               coalesce(bool_or(b.document_id = p_other.document_id), false) as is_read
-        from sherlock.band_candidates(array[k.own], p_scheme.band_key_limit, p_before) as b
-    ) as r
-    where k.own = k.other;
-    select r.rank, r.candidate_count into v_rank, v_candidate_count
-    from (
-        select b.document_id, count(*) over () as candidate_count,
-               row_number() over (order by b.shared_bands desc, b.document_id) as rank
-        from sherlock.band_candidates(v_keys, p_scheme.band_key_limit, p_before) as b
-        where b.document_id <> p_query.document_id
-    ) as r
-    where r.document_id = p_other.document_id;
-
-    reason := case
-        when v_rank <= v_limit then 'retrieved'
-        when v_rank > v_limit then 'minhash_candidate_limit'
-        when p_query.text_state <> 'indexed' or p_other.text_state <> 'indexed' then 'text_state'
-        when p_query.signature is null or p_other.signature is null then 'no_signature'
-        when p_other.document_id >= p_before then 'later'
-        when v_shared_count = 0 then 'no_shared_band'
-        when v_has_lost_keys then 'keys_not_stored'
-        else 'hot_key_limit'
-    end;
-    value := case reason
-        when 'retrieved' then format('number %s of %s candidates, %s of %s bands shared',
-            v_rank, v_candidate_count, v_shared_count, p_scheme.band_count)
-        when 'minhash_candidate_limit' then format(
-            'number %s of %s candidates, the first %s are taken',
-            v_rank, v_candidate_count, v_limit)
-        when 'no_signature' then format('document %s has no signature of scheme %s',
-            case when p_query.signature is null then p_query.document_id
-                 else p_other.document_id end, p_scheme.scheme_id)
-        when 'no_shared_band' then format('none of the %s bands is shared', p_scheme.band_count)
-        when 'keys_not_stored' then 'shared bands are not stored as keys'
-        when 'hot_key_limit' then format(
-            'all shared keys are hot and it is not among the first %s documents of any',
-            p_scheme.band_key_limit)
-    end;
-    detail := jsonb_build_object(
-        'rank', v_rank, 'limit', v_limit, 'shared_bands', v_shared_count,
-        'hot_keys', v_hot, 'cut_keys', v_cut, 'band_key_limit', p_scheme.band_key_limit);
-    return next;
-end;
-$$;
-
--- Level 2 for one pair. A wider search tells how far down the other document is.
-create or replace function sherlock._explain_vector_retrieval(
-    p_query sherlock._query,
-    p_other sherlock._query,
-    p_config sherlock.detection_configs,
-    p_model_id integer,
-    p_before bigint
-)
-returns table (reason text, value text, detail jsonb)
-language plpgsql stable
-set search_path from current
-as $$
-declare
-    c_wide_limit constant integer := 1000;
-    v_limit constant integer := p_config.tfidf_candidate_limit;
-    v_distance constant double precision := p_query.sign_bits <~> p_other.sign_bits;
-    v_rank integer;
-    v_wide_rank integer;
-begin
-    select min(v.rank) into v_rank
-    from sherlock.vector_candidates(p_model_id, p_query.sign_bits, v_limit, p_before)
-        with ordinality as v (document_id, hamming_distance, rank)
-    where v.document_id = p_other.document_id;
-    if v_rank is null then
-        select min(v.rank) into v_wide_rank
-        from sherlock.vector_candidates(
-            p_model_id, p_query.sign_bits, greatest(v_limit, c_wide_limit), p_before)
-            with ordinality as v (document_id, hamming_distance, rank)
-        where v.document_id = p_other.document_id;
-    end if;
-
-    reason := case
-        when v_rank is not null then 'retrieved'
-        when p_query.text_state <> 'indexed' or p_other.text_state <> 'indexed' then 'text_state'
-        when p_model_id is null then 'no_model'
-        when v_distance is null then 'no_vector'
-        when p_other.document_id >= p_before then 'later'
-        else 'tfidf_candidate_limit'
-    end;
-    value := case reason
-        when 'retrieved' then format('number %s of the %s nearest, %s of 512 signs differ',
-            v_rank, v_limit, v_distance)
-        when 'no_model' then 'the collection has no active TF-IDF model yet'
-        when 'no_vector' then format('document %s has no vector of model %s',
-            case when p_query.sign_bits is null then p_query.document_id
-                 else p_other.document_id end, p_model_id)
-        when 'tfidf_candidate_limit' then format(
-            'not among the %s nearest; %s; %s of 512 signs differ', v_limit,
-            case when v_wide_rank is null
-                 then format('nor among %s', greatest(v_limit, c_wide_limit))
-                 else format('number %s of %s', v_wide_rank, greatest(v_limit, c_wide_limit)) end,
-            v_distance)
-    end;
-    detail := jsonb_build_object(
-        'rank', coalesce(v_rank, v_wide_rank), 'limit', v_limit, 'hamming_distance', v_distance);
-    return next;
-end;
-$$;
-
--- Level 3 for one pair. Without the limit: is it only that which keeps the other document out?
-create or replace function sherlock._explain_entity_retrieval(
-    p_query sherlock._query,
-    p_other sherlock._query,
-    p_config sherlock.detection_configs,
-    p_before bigint
-)
-returns table (reason text, value text, detail jsonb)
-language plpgsql stable
-set search_path from current
-as $$
-declare
-    c_no_limit constant integer := 2147483647;
-    v_limit constant integer := p_config.entity_candidate_limit;
-begin
-    reason := case
-        when p_config.entity_weight = 0 then 'no_weight'
-        when p_query.text_state <> 'indexed' then 'text_state'
-        when exists (
-            select from sherlock.entity_candidates(
-                p_query.collection_id, p_query.entities, v_limit, p_before) as e
-            where e.document_id = p_other.document_id)
-        then 'retrieved'
-        when p_other.document_id >= p_before then 'later'
-        when not coalesce(
-            p_query.entities ?| array['demandante', 'cedula', 'correo', 'radicado'], false)
-        then 'no_entities'
-        when exists (
-            select from sherlock.entity_candidates(
-                p_query.collection_id, p_query.entities, c_no_limit, p_before) as e
-            where e.document_id = p_other.document_id)
-        then 'entity_candidate_limit'
-        else 'no_shared_entity'
-    end;
-    value := case reason
-        when 'retrieved' then 'an id, an address, a docket or the plaintiff''s name leads to it'
-        when 'no_weight' then 'the configuration gives this level no weight'
-        when 'no_entities' then format(
-            'document %s has no plaintiff, id, address or docket', p_query.document_id)
-        when 'entity_candidate_limit' then format(
-            'not among the first %s documents with the entity that leads to it', v_limit)
-        when 'no_shared_entity' then 'no id, address, docket or plaintiff''s name leads to it'
-    end;
-    detail := jsonb_build_object('limit', v_limit);
-    return next;
-end;
-$$;
-
--- What the texts share: counts of distinct shingles, then the longest passages all of whose shingles
--- stand in the other text too, and the longest that only one of them has.
-create or replace function sherlock._explain_texts(
-    p_document_id bigint,
-    p_other_id bigint,
-    p_scheme sherlock.shingle_schemes
-)
-returns table (item text, value text, detail jsonb)
-language plpgsql stable
-set search_path from current
-as $$
-declare
-    c_passages constant integer := 3;
-    c_passage_length constant integer := 90;
-    v_content constant text := sherlock.document_text(p_document_id);
-    v_other_content constant text := sherlock.document_text(p_other_id);
-    v_texts constant text[] := array[
-        sherlock.canonical_text(v_content), sherlock.canonical_text(v_other_content)];
-    v_is_by_word constant boolean := p_scheme.shingle_kind = 'word';
-    v_left_words constant text[] := case when v_is_by_word then sherlock.tokens(v_texts[1]) end;
-    v_right_words constant text[] := case when v_is_by_word then sherlock.tokens(v_texts[2]) end;
-    v_left constant bigint[] := sherlock.shingles(
-        v_texts[1], p_scheme.shingle_kind, p_scheme.shingle_width);
-    v_right constant bigint[] := sherlock.shingles(
-        v_texts[2], p_scheme.shingle_kind, p_scheme.shingle_width);
-begin
-    if v_left is null or v_right is null then
-        return query
-        select 'shingles', format('the text of document %s is not stored here',
-                                  case when v_left is null then p_document_id else p_other_id end),
-               '{}'::jsonb;
-        return;
-    end if;
-    return query
-    select 'shingles',
-           format('%s shared, %s only in %s, %s only in %s', c.shared,
-                  c.left_count - c.shared, p_document_id, c.right_count - c.shared, p_other_id),
-           jsonb_build_object(
-               'kind', p_scheme.shingle_kind, 'width', p_scheme.shingle_width,
-               'exact_jaccard', round(sherlock.jaccard(v_left, v_right)::numeric, 4))
-    from (
-        select (select count(distinct l.shingle) from unnest(v_left) as l (shingle)) as left_count,
-               (select count(distinct r.shingle) from unnest(v_right) as r (shingle))
-                   as right_count,
-               (select count(distinct l.shingle) from unnest(v_left) as l (shingle)
-                where l.shingle in (select unnest(v_right))) as shared
-    ) as c;
-
-    return query
-    with marked as (
-        select case when l.shingle in (select unnest(v_right)) then 1 else 2 end as side, l.position
-        from unnest(v_left) with ordinality as l (shingle, position)
-        union all
-        select 3, r.position
-        from unnest(v_right) with ordinality as r (shingle, position)
-        where (r.shingle in (select unnest(v_left))) is not true
-    ),
-    runs as (
-        select m.side, min(m.position)::integer as position, count(*)::integer as shingle_count
-        from (
-            select k.side, k.position,
-                   k.position - row_number() over (partition by k.side order by k.position) as run
-            from marked as k
-        ) as m
-        group by m.side, m.run
-    ),
-    -- More than are shown: a passage that a text repeats is shown once.
-    longest as (
-        select r.side, r.position, r.shingle_count,
-               r.shingle_count + p_scheme.shingle_width - 1 as unit_count
-        from (
-            select u.side, u.position, u.shingle_count,
-                   row_number() over (
-                       partition by u.side order by u.shingle_count desc, u.position) as rank
-            from runs as u
-        ) as r
-        where r.rank <= 10 * c_passages
-    ),
-    passages as (
-        select l.side, l.shingle_count, t.passage, min(l.position) as position,
-               row_number() over (
-                   partition by l.side order by l.shingle_count desc, min(l.position)) as rank
-        from longest as l
-        cross join lateral (
-            select case
-                when not v_is_by_word
-                then substr(v_texts[case l.side when 3 then 2 else 1 end], l.position, l.unit_count)
-                when l.side = 3
-                then array_to_string(v_right_words[l.position : l.position + l.unit_count - 1], ' ')
-                else array_to_string(v_left_words[l.position : l.position + l.unit_count - 1], ' ')
-            end as passage
-        ) as t
-        group by l.side, l.shingle_count, t.passage
-    )
-    select case p.side
-               when 1 then 'shared passage'
-               when 2 then format('only in %s', p_document_id)
-               else format('only in %s', p_other_id)
-           end,
-           case when length(p.passage) > c_passage_length
-                then left(p.passage, c_passage_length) || ' ...'
-                else p.passage end,
-           jsonb_build_object('shingles', p.shingle_count, 'begins_at', p.position)
-    from passages as p
-    where p.rank <= c_passages
-    order by p.side, p.rank;
-end;
-$$;
-
 -- One row of sherlock.compare in words.
 create or replace function sherlock._explain_score(
     p_compared jsonb,
@@ -321,37 +26,6 @@ return case
         '%s: %s, lowered from %s because the identities conflict', p_compared ->> 'score',
         p_compared ->> 'confidence', p_compared #>> '{evidence,uncapped_class}')
 end;
-
--- The state of a text and what made it so. Repeated words count once: that is why a long text can be
--- short.
-create or replace function sherlock._explain_text_state(
-    p_document_id bigint,
-    p_text_state text,
-    p_scheme sherlock.shingle_schemes
-)
-returns text
-language plpgsql stable
-set search_path from current
-as $$
-declare
-    v_content constant text :=
-        case when p_text_state = 'short' then sherlock.document_text(p_document_id) end;
-begin
-    return case
-        when p_text_state = 'empty' then 'empty (no letter or digit in it)'
-        when p_text_state = 'excluded' then 'excluded (too badly read)'
-        when v_content is not null then format(
-            'short (different shingles: %s, and %s are needed)',
-            sherlock._distinct_shingles(
-                sherlock.shingles(
-                    sherlock.canonical_text(v_content), p_scheme.shingle_kind,
-                    p_scheme.shingle_width),
-                p_scheme.min_shingles),
-            p_scheme.min_shingles)
-        else p_text_state
-    end;
-end;
-$$;
 
 create or replace function sherlock.explain_match(
     p_document_id bigint,
@@ -528,14 +202,27 @@ begin
     select 'documents', d.document_id::text,
            format('%s: %s, %s', coalesce(d.name, '(no name)'), d.doc_type,
                   case d.text_state
-                      when 'indexed' then format('indexed, %s words', d.word_count)
+                      when 'indexed' then concat_ws(
+                          ', ', format('indexed, %s words', d.word_count), b.description)
                       else sherlock._explain_text_state(d.document_id, d.text_state, v_scheme)
                   end),
            jsonb_build_object(
                'collection', c.name, 'created_at', d.created_at, 'word_count', d.word_count)
+               || coalesce(b.detail, '{}')
     from unnest(array[p_document_id, p_other_id]) with ordinality as a (document_id, ordinal)
     join sherlock.documents as d on d.document_id = a.document_id
     join sherlock.collections as c on c.collection_id = d.collection_id
+    left join lateral (
+        select format('%s %% boilerplate', round(100.0 * s.boilerplate_count / s.shingle_count))
+                   as description,
+               jsonb_build_object(
+                   'shingle_count', s.shingle_count, 'boilerplate_count', s.boilerplate_count)
+                   as detail
+        from sherlock.document_signatures as s
+        where s.document_id = d.document_id
+          and s.scheme_id = v_scheme.scheme_id
+          and v_scheme.stop_list_id is not null
+    ) as b on true
     order by a.ordinal;
 
     return query
@@ -628,7 +315,7 @@ comment on function sherlock.explain_match(bigint, bigint, text) is
 'stored verdict, which is made in scope earlier), documents, scores (of each level, score * weight = '
 'share; class before and after a conflict), retrieval (does each level find it; if not, what it '
 'failed on), entities (shared and differing), text (counts of shingles and the longest passages that '
-'both or only one have), settings (what is in force now). value is for people; detail holds figures, '
-'and in report and retrieval a reason code. Costs some searches and reads both texts. Errors: SH001 '
-'no such document, SH004 not indexed yet, SH005 unknown scope, SH008 no text, SH024 no configuration '
-'in force.';
+'both or only one have, without the boilerplate that the scheme leaves out), settings (what is in '
+'force now). value is for people; detail holds figures, and in report and retrieval a reason code. '
+'Costs some searches and reads both texts. Errors: SH001 no such document, SH004 not indexed yet, '
+'SH005 unknown scope, SH008 no text, SH024 no configuration in force.';

@@ -61,7 +61,7 @@ def assert_equal_to_python(
     conn: psycopg.Connection, documents: list[str], kind: tuple[str, int]
 ) -> None:
     signer = Signer(*kind)
-    signatures, counts = signer.sign(documents)
+    signatures, counts, _ = signer.sign(documents)
     rows = conn.execute(
         "select s.signature, coalesce(cardinality(sherlock.shingles(t.canonical, %(kind)s,"
         "           %(width)s)), 0),"

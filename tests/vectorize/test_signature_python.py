@@ -22,7 +22,7 @@ KNOWN_ANSWERS: dict[str, Any] = json.loads(
 @pytest.mark.parametrize("case", KNOWN_ANSWERS["signatures"], ids=lambda case: case["name"])
 def test_known_answers(case: dict[str, Any]) -> None:
     signer = Signer(case["kind"], case["width"])
-    signatures, counts = signer.sign([case["text"]])
+    signatures, counts, _ = signer.sign([case["text"]])
     shingles = signer.shingles(case["text"])
     assert counts.tolist() == [case["shingle_count"]] == [len(shingles)]
     assert shingles[:3].tolist() == case["first_shingles"]
@@ -45,23 +45,42 @@ def test_results_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> 
         " ".join(f"palabra{word}" for word in rng.integers(0, 500, size=size))
         for size in (0, 1, 2, 3, 4, 40, 41, 400, 0, 3000, 7)
     ]
-    together, counts = Signer().sign(texts)
+    together, counts, _ = Signer().sign(texts)
     alone = [Signer().sign([text]) for text in texts]
-    assert together.tolist() == [signatures[0].tolist() for signatures, _ in alone]
-    assert counts.tolist() == [int(count[0]) for _, count in alone]
+    assert together.tolist() == [signed.signatures[0].tolist() for signed in alone]
+    assert counts.tolist() == [int(signed.shingle_counts[0]) for signed in alone]
     monkeypatch.setattr(signature_module, "_BATCH_CHARACTERS", 100)
     monkeypatch.setattr(signature_module, "_HASHES_AT_ONCE", 1)
-    small_batches, _ = Signer().sign(texts)
+    small_batches = Signer().sign(texts).signatures
     assert small_batches.tolist() == together.tolist()
 
 
 def test_texts_without_shingles() -> None:
-    signatures, counts = Signer().sign(["", "¡...!", "a"])
+    signatures, counts, _ = Signer().sign(["", "¡...!", "a"])
     assert counts.tolist() == [0, 0, 1]
     assert (signatures[:2] == -1).all()
     assert (signatures[2] >= 0).all()
-    empty_signatures, empty_counts = Signer().sign([])
-    assert (empty_signatures.shape, empty_counts.shape) == ((0, 128), (0,))
+    empty = Signer().sign([])
+    assert [part.shape for part in empty] == [(0, 128), (0,), (0,)]
+
+
+def test_boilerplate_is_left_out() -> None:
+    form = "en ejercicio del derecho de petición solicito respetuosamente"
+    texts = [form, f"{form} copia", "copia de la historia", "", f"{form} copia {form}"]
+    plain, signer = Signer(), Signer(stop_shingles=Signer().shingles(form))
+    signatures, shingle_counts, boilerplate_counts = signer.sign(texts)
+    assert shingle_counts.tolist() == plain.sign(texts).shingle_counts.tolist() == [7, 8, 3, 0, 16]
+    assert boilerplate_counts.tolist() == [7, 7, 0, 0, 14]
+    assert (signatures[[0, 3]] == -1).all()
+    assert signatures[1].tolist() == plain.sign(["respetuosamente copia"]).signatures[0].tolist()
+    assert signatures[2].tolist() == plain.sign(texts).signatures[2].tolist()
+    assert signer.shingles(form).tolist() == plain.shingles(form).tolist()
+
+
+def test_an_empty_list_of_boilerplate_changes_nothing() -> None:
+    texts = ["acción de tutela contra el juez", ""]
+    for one, other in zip(Signer().sign(texts), Signer(stop_shingles=[]).sign(texts), strict=True):
+        assert one.tolist() == other.tolist()
 
 
 def test_memory_of_the_token_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +108,7 @@ def test_unknown_shingles_are_refused(kind: str, width: int) -> None:
 @pytest.mark.parametrize(("bands", "rows"), [(0, 4), (32, 0), (33, 4), (1, 129)])
 def test_impossible_bands_are_refused(bands: int, rows: int) -> None:
     signer = Signer()
-    signatures, _ = signer.sign(["uno dos tres"])
+    signatures = signer.sign(["uno dos tres"]).signatures
     with pytest.raises(UsageError) as caught:
         signer.band_keys(signatures, 1, 1, bands, rows)
     assert caught.value.sqlstate == "SH011"
@@ -97,7 +116,7 @@ def test_impossible_bands_are_refused(bands: int, rows: int) -> None:
 
 def test_rows_without_a_signature_are_refused() -> None:
     signer = Signer()
-    signatures, _ = signer.sign(["uno dos tres", ""])
+    signatures = signer.sign(["uno dos tres", ""]).signatures
     for call in (
         lambda: signer.sketches(signatures),
         lambda: signer.band_keys(signatures, 1, 1, 32, 4),
