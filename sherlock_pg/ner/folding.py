@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sherlock_pg.ner.lexicon import ANY_LABEL, MISREAD_LABELS
+from sherlock_pg.ner.misread import Vocabulary
 
 PROTECTED_DOT = "\ue000"
 """Stands in the flow for a dot that does not end a sentence."""
@@ -73,7 +74,10 @@ _CAPITAL_ELL = re.compile(
     rf"[l|](?:(?<={_CAPITAL}.)(?={_CAPITAL})|(?<={_CAPITAL}{{2}}.)\b"
     rf"|(?<=l)(?<!{_CAPITAL}.)(?<!{_SMALL}.)(?={_CAPITAL}{{2}}))"
 )
-_CAPITAL_ZERO = re.compile(rf"0(?<={_CAPITAL}{{2}}.)(?={_CAPITAL}|\b)")
+_CAPITAL_ZERO = re.compile(
+    rf"0(?:(?<={_CAPITAL}{{2}}.)|(?<={_CAPITAL}0.)|(?<={_CAPITAL}.)(?=0{_CAPITAL}))"
+    rf"(?=0?{_CAPITAL}|\b)"
+)
 _LOWER_ZERO = re.compile(rf"0(?<={_SMALL}.)(?={_SMALL}|\b)")
 
 _ABBREVIATION = re.compile(
@@ -89,6 +93,17 @@ _MAIL_LIKE = re.compile(
 )
 _STOP_LINE = re.compile(rf"[ \t]*(?:[\d.\-)*]{{1,8}}[ \t]*)?{ANY_LABEL}")
 _LEADING_WORD = re.compile(r"^[ \t]*(?P<word>[A-Z0-9|!]{8,14})(?=\s?[:;])", re.MULTILINE)
+_CUES = Vocabulary(
+    (
+        *("TUTELA", "HABEAS", "CEDULA", "CIUDADANIA", "IDENTIFICADO", "IDENTIFICADA", "LIBERTAD"),
+        *("ACCIONANTE", "ACCIONADO", "ACCIONADA", "DEMANDANTE", "DEMANDADO", "DEMANDADA"),
+        *("PROMOVIDA", "INSTAURADA", "INTERPUESTA", "PRESENTADA", "FORMULADA", "INTERPONGO"),
+        *("PRIVADO", "PRIVADA", "ORDENES", "ESTABLECIMIENTO", "PENITENCIARIO", "JUZGADO"),
+        *("SECRETARIA", "ALCALDIA", "HOSPITAL", "MINISTERIO", "INSTITUTO", "MUNICIPIO"),
+        *("DEPARTAMENTO", "ADMINISTRADORA", "SUPERINTENDENCIA", "FISCALIA", "GOBERNACION"),
+    )
+)
+"""Words that rules look for and that no other word is a misreading of."""
 _ARTICLE_AT_END = (",", " Y", " DE", " DEL", " LA", " LOS", " LAS", " E", " EL", "-")
 
 
@@ -104,7 +119,8 @@ def fold_labels(text: str) -> str:
         word = match.group()
         return word if sum(char.isdigit() for char in word) > 2 else word.translate(_LOOK_ALIKES)
 
-    return _LEADING_WORD.sub(_repair_label, _MIXED_WORD.sub(repair, fold(repair_capitals(text))))
+    folded = _MIXED_WORD.sub(repair, fold(repair_capitals(text)))
+    return _LEADING_WORD.sub(_repair_label, _CUES.respelled_in_place(folded))
 
 
 def _repair_label(match: re.Match[str]) -> str:
@@ -129,24 +145,6 @@ def repair_capitals(text: str) -> str:
 def collapse_spaces(text: str) -> str:
     """Replace each run of white space by one space."""
     return " ".join(text.split())
-
-
-def compose(text: str) -> tuple[str, list[int] | None]:
-    """Compose combining accents, with the original offset of each character (None if unchanged)."""
-    if unicodedata.is_normalized("NFC", text):
-        return text, None
-    pieces: list[str] = []
-    offsets: list[int] = []
-    start = 0
-    for end in range(1, len(text) + 1):
-        if end < len(text) and unicodedata.combining(text[end]):
-            continue
-        piece = unicodedata.normalize("NFC", text[start:end])
-        pieces.append(piece)
-        offsets.extend([start] * len(piece))
-        start = end
-    offsets.append(len(text))
-    return "".join(pieces), offsets
 
 
 @dataclass(frozen=True)

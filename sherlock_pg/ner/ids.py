@@ -11,7 +11,7 @@ from sherlock_pg.ner.lexicon import DEFENDANT, PLAINTIFF
 from sherlock_pg.ner.owners import NameIndex
 from sherlock_pg.ner.roles import Entity, IdType, Role, Source
 
-_DIGIT = r"[0-9OIL|]"
+_DIGIT = r"[0-9OILSB|]"
 """A digit, or a letter that OCR reads for one (in folded text)."""
 _GROUP_MARK = r"(?:\s?[.']\s?|,|\s)"
 _NUMBER = rf"(?P<number>{_DIGIT}{{1,3}}(?:{_GROUP_MARK}{_DIGIT}{{3}}){{1,3}}|{_DIGIT}{{5,11}})"
@@ -34,7 +34,7 @@ _KINDS = (
         IdType.CC,
         r"C(?:EDU[LI1]AS?|ED\.?)(?!\s+(?:CATASTRAL|PROFESIONAL|REAL"
         r"|MILITAR))(?:\s+DE\s+C(?:IUDADANIA|IU|\.))?"
-        r"|C\.?\s?C[.,]?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))|D\.\s?I\."
+        r"|C[.,]?\s?C[.,]?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))|D\.\s?I\."
         r"|IDENTIFICAD[OA]S?\s+CON(?:\s+EL)?|IDENTIFICACION|CEDULAD[OA]",
     ),
 )
@@ -45,7 +45,8 @@ _ID = re.compile(
     rf"|{DEFENDANT}))?(?:\s+DE\s+[A-Z]{{4,12}})?{_NUMBER_SIGN}(?:[A-HJKMNP-Z]{{1,3}})?{_NUMBER}(?:\s?-\s?(?P<check>\d))?(?!{_DIGIT})"
 )
 _ONE_MORE = re.compile(rf"\s?(?:,|Y|E)\s(?:{_NUMBER_SIGN})?{_NUMBER}(?!{_DIGIT})")
-_LETTERS_TO_DIGITS = str.maketrans({"O": "0", "I": "1", "L": "1", "|": "1"})
+_LETTERS_TO_DIGITS = str.maketrans({"O": "0", "I": "1", "L": "1", "|": "1", "S": "5", "B": "8"})
+_MISREAD_DIGITS = 4
 _LENGTHS = {
     IdType.NIT: (8, 11),
     IdType.CE: (5, 10),
@@ -59,7 +60,7 @@ _CHECK_WEIGHTS = (3, 7, 13, 17, 19, 23, 29, 37, 41, 43)
 
 _GAP = r"[ \t.\-]{0,3}"
 _RADICADO = re.compile(
-    rf"(?<!{_DIGIT})(?P<number>{_DIGIT}{{5}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{3}}{_GAP}[12]{_DIGIT}{{3}}"
+    rf"(?<!{_DIGIT})(?P<number>{_DIGIT}{{2}}{_GAP}{_DIGIT}{{3}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{3}}{_GAP}[12]{_DIGIT}{{3}}"
     rf"{_GAP}{_DIGIT}{{5}}(?:{_GAP}{_DIGIT}{{2}})?)(?!{_DIGIT})"
 )
 _RADICADO_LENGTHS = (21, 23)
@@ -153,6 +154,8 @@ def _numbers(plain: str) -> Iterator[_Number]:
 def _digits_of(kind: IdType, written: str, check: str | None) -> str | None:
     """Give the digits of a number as written, or None where it cannot be an id of its kind."""
     if sum(char.isdigit() for char in written) < 4:
+        return None
+    if sum(char.isalpha() for char in written) > _MISREAD_DIGITS:
         return None
     digits = re.sub(r"\D", "", written.translate(_LETTERS_TO_DIGITS))
     if (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from sherlock_pg.ner.cleaning import Span
+from sherlock_pg.ner.cleaning import Span, trim
 from sherlock_pg.ner.folding import View
 from sherlock_pg.ner.lexicon import (
     ANY_LABEL,
@@ -23,7 +23,8 @@ _MOST_LABELS = 200
 _ROLE_WORD = re.compile(
     rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}))(?![A-Z])"
     r"(?:\s?\([A-Z]{1,2}\)|\s?/\s?AS?(?![A-Z]))?"
-    r"(?:[ \t]+(?:PRINCIPAL(?:ES)?|EN\s+TUTELA|INICIAL))?"
+    r"(?:[ \t]+(?:PRINCIPAL(?:ES)?|EN\s+TUTELA|INICIAL|POPULAR(?:ES)?|CONSTITUCIONAL(?:ES)?"
+    r"|N[O.°]{0,2}[ \t]*\d|\d)(?![A-Z0-9]))?"
     rf"(?:[ \t]*[/\-][ \t]*(?:{PLAINTIFF}|{DEFENDANT})(?![A-Z]))?"
 )
 _NOT_THE_PARTY = re.compile(
@@ -207,7 +208,7 @@ def _continues(view: View, value: Span, line_span: Span, plural: bool, bulleted:
     current, line = folded[slice(*value)].rstrip(), folded[slice(*line_span)]
     item = _BULLET.match(line)
     if item and (bulleted or _BULLET.match(current) or plural):
-        return INSTITUTION_HEAD.match(line, item.end()) is not None or is_person(line[item.end() :])
+        return _is_party(line, item.end())
     if current.endswith(_OPEN_END):
         return True
     if _NEW_PARAGRAPH.search(line):
@@ -215,13 +216,25 @@ def _continues(view: View, value: Span, line_span: Span, plural: bool, bulleted:
     if current.endswith(".") and not _INITIALS_END.search(current):
         return False
     raw_line = view.text[slice(*line_span)]
-    linked = line.lstrip().startswith(("Y ", "DE ", "DEL "))
-    last_length = len(current.split("\n")[-1])
+    linked = line.lstrip().startswith(("Y ", "DE ", "DEL ", "/ ", "- "))
+    last_length = len(current) - max(current.rfind("\n"), 0)
+    line_length = value[0] + len(current) - folded.rfind("\n", 0, value[0] + len(current)) - 1
     if view.text[slice(*value)].isupper():
-        wrapped = raw_line.isupper() and (last_length >= 45 or linked)
+        full = last_length >= 45 or (line_length >= 40 and not is_person(line))
+        wrapped = raw_line.isupper() and (full or linked)
     else:
         wrapped = raw_line.lstrip()[:1].islower() and (last_length >= 30 or linked)
-    return wrapped or (plural and _lists_another(line))
+    return wrapped or (_lists_another(line) and (plural or _is_above_a_label(folded, line_span[1])))
+
+
+def _is_above_a_label(folded: str, line_end: int) -> bool:
+    """Tell whether only names stand before the next label: then they are values of the last one."""
+    for start, end in _lines_from(folded, line_end + 1, 6):
+        if _STOP_LINE.match(folded, start, end):
+            return True
+        if not _lists_another(folded[start:end]):
+            return False
+    return False
 
 
 def _lists_another(line: str) -> bool:
@@ -230,5 +243,12 @@ def _lists_another(line: str) -> bool:
         return False
     if re.match(r"\s*(?:JUZGADO|JUEZ|TRIBUNAL|CORTE|CONSEJO|SALA)(?![A-Z])", line):
         return False
-    name = re.split(r"\s*(?:C\.?\s?C|CEDULA|NIT)(?![A-Z])", line)[0]
-    return INSTITUTION_HEAD.match(line) is not None or is_person(name)
+    return _is_party(line, 0)
+
+
+def _is_party(line: str, start: int) -> bool:
+    """Tell whether the rest of a line begins with an institution or is a person's name."""
+    if INSTITUTION_HEAD.match(line, start):
+        return True
+    name = trim(line, start, len(line))
+    return name is not None and is_person(line[slice(*name)])

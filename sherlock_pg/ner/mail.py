@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sherlock_pg.ner.folding import View
 from sherlock_pg.ner.lexicon import DEFENDANT, PLAINTIFF, is_person
+from sherlock_pg.ner.misread import Vocabulary, shape
 from sherlock_pg.ner.owners import NameIndex
 from sherlock_pg.ner.roles import Entity, Role, Source
 
@@ -41,14 +42,22 @@ _ACTS_FOR = re.compile(
     r"|TARJETA\s+PROFESIONAL|DEFENSORA?\s+DE\s+CONFIANZA)"
 )
 _THE_WRITER = ("LA SUSCRITA", "EL SUSCRITO")
+_SITES = Vocabulary(
+    (
+        *("COM", "ORG", "NET", "EDU", "GOV", "GMAIL", "HOTMAIL", "OUTLOOK", "YAHOO", "ICLOUD"),
+        *("LIVE", "MSN", "CORREO", "MAIL", "EMAIL", "EXAMPLE", "RAMAJUDICIAL", "CENDOJ"),
+        *("NOTIFICACIONES", "NOTIFICACIONESJUDICIALES"),
+    )
+)
 _CONTEXT_LINES = 6
 _CONTEXT_CHARACTERS = 300
 
 
 def find_mails(view: View, parties: Sequence[Entity]) -> list[Entity]:
-    """Find mail addresses, each once, with the party they seem to belong to."""
+    """Find mail addresses, each once however it was read, with the party they seem to belong to."""
     index = NameIndex(view, parties)
     by_lawyer = _ACTS_FOR.search(view.folded) is not None
+    names = Vocabulary(index.plaintiff_words())
     found: dict[str, Entity] = {}
     for match in _ADDRESS.finditer(view.plain):
         start, end = match.span()
@@ -56,6 +65,8 @@ def find_mails(view: View, parties: Sequence[Entity]) -> list[Entity]:
             end -= 1
         address = re.sub(r"\s", "", view.plain[start:end])
         local, _, domain = address.partition("@")
+        local, domain = names.respelled(local), _SITES.respelled(domain)
+        address = f"{local}@{domain}"
         is_court = _COURT_DOMAIN.match(domain) is not None
         owner = None if is_court else _owner(view, index, match, local, domain, by_lawyer)
         institutional = is_court or _is_institutional(local, domain)
@@ -69,9 +80,10 @@ def find_mails(view: View, parties: Sequence[Entity]) -> list[Entity]:
             owner=owner,
             is_institutional=institutional,
         )
-        known = found.get(entity.value)
+        reading = shape(re.sub(r"[@.]", "", address))
+        known = found.get(reading)
         if known is None or (known.owner is None and owner is not None):
-            found[entity.value] = entity
+            found[reading] = entity
     return list(found.values())
 
 

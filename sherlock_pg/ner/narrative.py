@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sherlock_pg.ner.cleaning import Span, is_institution, is_name, trim
 from sherlock_pg.ner.folding import View
-from sherlock_pg.ner.lexicon import GIVEN_NAMES, INSTITUTION_HEAD
+from sherlock_pg.ner.lexicon import DEFENDANT, GIVEN_NAMES, INSTITUTION_HEAD, PLAINTIFF
 from sherlock_pg.ner.roles import Role
 from sherlock_pg.ner.split import split_parties
 
@@ -29,7 +29,7 @@ _ACTION = (
     r"|HABEAS\s+CORPUS)|QUERELLA(?:\s+[A-Z]{4,14})?|LA\s+PRESENTE(?:\s+ACCION)?)"
 )
 _FILED = (
-    r"(?:INSTAURAD|INTERPUEST|PRESENTAD|PROMOVID|INCOAD|FORMULAD|INICIAD|ELEVAD|ADELANTAD|ENTABLAD"
+    r"(?<![A-Z])(?:INSTAURAD|INTERPUEST|PRESENTAD|PROMOVID|INCOAD|FORMULAD|INICIAD|ELEVAD|ADELANTAD|ENTABLAD"
     r"|PROPUEST|IMPETRAD"
     r"|DEDUCID|INVOCAD|RADICAD|PROPICIAD|PLANTEAD)[OA]S?"
 )
@@ -84,8 +84,13 @@ _NARRATIVES = tuple(
         # acción de tutela que X (le) instauró contra (a) Y
         rf"(?<![A-Z]){_ACTION}\s+QUE\s+(?P<plaintiff>[A-Z][^\n;.]{{4,160}}?)[\s,]+(?:LE\s+)?{_FILES}\s+"
         rf"(?:{_AGAINST}|AL?)\s+{_DEFENDANT}",
+        # (A contra B); y X contra Y
+        rf";\s+(?:Y\s+)?(?:POR\s+)?(?P<plaintiff>[A-Z][^\n;.,]{{3,80}}?)[\s,]+{_AGAINST}\s+{_DEFENDANT}",
+        # funge como accionante la señora X, ..., y como accionado el Y
+        rf"(?<![A-Z])COMO\s+(?:PARTE\s+)?{PLAINTIFF}\s+(?:A\s+)?(?P<plaintiff>[A-Z][^\n;.]{{3,260}}?)"
+        rf"[\s,]+(?:Y\s+)?COMO\s+(?:PARTE\s+|ENTIDAD(?:ES)?\s+)?{DEFENDANT}\s+(?:AL?\s+)?{_DEFENDANT}",
         # X vs. Y on a line
-        r"^[ \t]*(?:(?:REF(?:ERENCIA)?|ASUNTO|PROCESO|RAD(?:ICADO)?)[^\n:]{0,30}:?[ \t]*)?"
+        r"^[ \t]*(?:(?:REF(?:ERENCIA)?|ASUNTO|PROCESO|PARTES|RAD(?:ICADO)?)[^\n:]{0,30}:?[ \t]*)?"
         r"(?P<plaintiff>[A-Z][^\n:;\d]{5,100}?)\s+(?:VS\.?|VS\ue000|VERSUS|V\.S\.?|V/S)\s+"
         r"(?P<defendant>[^\n;]{3,160})",
     )
@@ -126,6 +131,7 @@ _WEAK_DEFENDANTS = (
         r"EN\s+(?P<defendant>(?:EL|LA)\s+[^.;,\n]{3,120})"
     ),
 )
+_FAVOURED = re.compile(r"(?<![A-Z])(?:A|EN)\s+FAVOR\s+DEL?\s+(?P<plaintiff>[A-Z][^.;\n]{3,120})")
 _ADDRESSEE = re.compile(
     r"^[ \t]*SENOR(?:ES|AS|A)?[ \t]*[:.,]?[ \t]*\n\s{0,20}(?P<defendant>[^\n]{4,120})"
     r"|^[ \t]*(?:SENORES|DOCTORA?)[ \t]*:?[ \t]+(?P<inline>[A-Z][^\n]{4,120})",
@@ -144,7 +150,7 @@ _FILING = re.compile(
     r"|PRESENTAD|PROMOVID|INSTAURAD)"
     r"|(?:PRESENT|FORMUL|INTERPON|INSTAUR|ADMIT|PROMUEV)[A-Z]{1,4}\s+(?:LA\s+"
     r"|UNA\s+)?(?:PRESENTE\s+)?DEMANDA"
-    r"|H?ABEAS|SALVAGUARDA|RESGUARDO\s+CONST|AMPARO\s+CONST|DESACATO|QUERELLA|QUERELLANTE"
+    r"|H?ABEAS|SALVAGUARDA|SOLICITUD\s+DE\s+AMPARO|AMPARO\s+(?:SOLICIT|INVOC|IMPETR|DEPREC)|RESGUARDO\s+CONST|AMPARO\s+CONST|DESACATO|QUERELLA|QUERELLANTE"
     r"|CONVOCANTE"
     r"|VERBAL\s+DE|PROMOVID[OA]S?\s+POR|NULIDAD\s+(?:ABSOLUTA|SIMPLE|ELECTORAL)|NULIDAD\s+Y\s+REST"
     r"|REPARACION\s+DIRECTA|MEDIO\s+DE\s+CONTROL|ORDINARIO\s+LABORAL"
@@ -188,6 +194,15 @@ def appellants(view: View) -> Iterator[Span]:
         plaintiff, decision = match.span("plaintiff"), match.span("defendant")
         if _begins_with_a_name(view, plaintiff) and not _begins_with_a_name(view, decision):
             yield plaintiff
+
+
+def favoured(view: View) -> Iterator[Span]:
+    """Give raw values of those for whom a habeas corpus is asked by somebody who is not named."""
+    for match in _FAVOURED.finditer(view.flow):
+        span = match.span("plaintiff")
+        if _begins_with_a_name(view, span) and not _names_an_institution(view, span):
+            yield span
+            return
 
 
 def _overlapping(regex: re.Pattern[str], flow: str) -> Iterator[re.Match[str]]:

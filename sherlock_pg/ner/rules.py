@@ -17,11 +17,13 @@ from difflib import SequenceMatcher
 
 from sherlock_pg.ner import ids, mail
 from sherlock_pg.ner.cleaning import Span, is_initials, is_institution, is_name, trim
-from sherlock_pg.ner.folding import Excerpt, View, compose
+from sherlock_pg.ner.folding import Excerpt, View
 from sherlock_pg.ner.labels import labelled_values
 from sherlock_pg.ner.lexicon import is_person, starts_with_given_name
+from sherlock_pg.ner.mending import Mended
 from sherlock_pg.ner.narrative import (
     appellants,
+    favoured,
     is_filing,
     narrated,
     petitioners,
@@ -31,7 +33,7 @@ from sherlock_pg.ner.roles import PARTY_ROLES, Entity, Role, Source
 from sherlock_pg.ner.speaker import principals, signers, speakers
 from sherlock_pg.ner.split import drop_local_office, split_parties
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Changes whenever the same text may give other entities; stored beside what was extracted."""
 
 HEAD_CHARACTERS = 12_000
@@ -69,18 +71,15 @@ def extract(text: str, head: int = HEAD_CHARACTERS, tail: int = TAIL_CHARACTERS)
         The entities, each value once per role, ordered by where they stand.
     """
     excerpt = Excerpt.of(text, head, tail)
-    composed, offsets = compose(excerpt.text)
-    view = View(composed)
+    mended = Mended(excerpt.text)
+    view = View(mended.text)
     parties = find_parties(view)
     found = sorted([*parties, *find_identifiers(view, parties)], key=lambda entity: entity.start)
-    return [_relocated(entity, offsets, excerpt) for entity in found]
+    return [_relocated(entity, mended, excerpt) for entity in found]
 
 
-def _relocated(entity: Entity, offsets: Sequence[int] | None, excerpt: Excerpt) -> Entity:
-    start, last = entity.start, entity.end - 1
-    end = last + 1
-    if offsets is not None:
-        start, end = offsets[start], offsets[end]
+def _relocated(entity: Entity, mended: Mended, excerpt: Excerpt) -> Entity:
+    start, end = mended.source_offset(entity.start), mended.source_offset(entity.end)
     return replace(
         entity,
         start=excerpt.source_offset(start),
@@ -105,6 +104,7 @@ def find_parties(view: View) -> list[Entity]:
         or _weak(view, Role.DEMANDANTE, petitioners(view))
         or _without(defendants, _weak(view, Role.DEMANDANTE, appellants(view)))
         or _weak(view, Role.DEMANDANTE, signers(view))
+        or _weak(view, Role.DEMANDANTE, favoured(view))
     )
     defendants = defendants or _weak(view, Role.DEMANDADO, weak_defendants(view))
     return [*plaintiffs, *_without(plaintiffs, defendants)]

@@ -7,6 +7,7 @@ import re
 from sherlock_pg.ner.cleaning import Span, trim
 from sherlock_pg.ner.lexicon import (
     DEPENDENCY_HEAD,
+    GIVEN_NAMES,
     INSTITUTION_HEAD,
     LEGAL_FORM_END,
     is_person,
@@ -30,6 +31,11 @@ _OFFICE = re.compile(
     r"\W*(?:EL\s+|LA\s+)?(?:SENORA?\s+)?"
     r"(?:ALCALD|GOBERNADOR|MINISTR|DIRECTOR|GERENTE|SECRETARI|PRESIDENTE|COMANDANTE|RECTOR|JUEZ"
     r"|JUZGADO)"
+)
+_OFFICE_HELD = re.compile(
+    r"(?:ALCALD(?:E|ESA)|GOBERNADORA?|PERSONER[OA]|REGISTRADORA?|DIRECTORA?|GERENTE|RECTORA?"
+    r"|COMANDANTE)\s+(?:(?:GENERAL|MUNICIPAL|DISTRITAL|DEPARTAMENTAL|REGIONAL|LOCAL|NACIONAL)\s+)?"
+    r"(?:DEL?|ENCARGAD[OA])\s"
 )
 _AND_COMPANY = re.compile(r"(?:COMPANIA|CIA)(?![A-Z])")
 _PUBLIC_BODY = re.compile(
@@ -85,6 +91,8 @@ def _parts(folded: str, left_start: int, boundary: re.Match[str], right_end: int
         return False
     if mark == "-":
         return _dash_parts(left, right)
+    if mark == "," and _is_surname_first(left, right):
+        return False
     if mark.startswith(",") and DEPENDENCY_HEAD.match(right):
         return False
     if _AND_COMPANY.match(right):
@@ -95,9 +103,25 @@ def _parts(folded: str, left_start: int, boundary: re.Match[str], right_end: int
         return True
     if INSTITUTION_HEAD.match(right):
         return mark != "" or not DEPENDENCY_HEAD.match(right)
+    if mark != "," and _OFFICE_HELD.match(right) and INSTITUTION_HEAD.match(left):
+        return True
     if _TITLED.match(right):
         return not (mark == "," and _OFFICE.match(left) and _TITLE_ALONE.match(right))
     return _person_follows(folded, left, boundary, end)
+
+
+def _is_surname_first(left: str, right: str) -> bool:
+    """Tell whether a comma stands between the surnames and the given names of one person."""
+    trimmed = trim(right, 0, len(right))
+    given = right[slice(*trimmed)].split() if trimmed else []
+    surnames = left.split()
+    return (
+        1 <= len(given) <= 3
+        and all(word in GIVEN_NAMES for word in given)
+        and 1 <= len(surnames) <= 4
+        and surnames[0] not in GIVEN_NAMES
+        and INSTITUTION_HEAD.match(left) is None
+    )
 
 
 def _is_after_legal_form(left: str, mark: str, right: str) -> bool:
@@ -115,10 +139,17 @@ def _person_follows(folded: str, left: str, boundary: re.Match[str], end: int) -
     if not is_person(right):
         return False
     left_span = trim(left, 0, len(left))
+    if "\n" in boundary.group() and left_span and _is_wrapped_name(left[slice(*left_span)], right):
+        return False
     left_is_person = left_span is not None and is_person(left[slice(*left_span)])
     if left_is_person:
         return True
     return LEGAL_FORM_END.search(left) is not None or starts_with_given_name(right)
+
+
+def _is_wrapped_name(left: str, right: str) -> bool:
+    """Tell whether a line of given names is followed by one of their surnames."""
+    return all(word in GIVEN_NAMES for word in left.split()) and not starts_with_given_name(right)
 
 
 def _next_boundary(folded: str, start: int, end: int) -> int:
