@@ -25,6 +25,7 @@ _COMMANDS = {
     "url": ("sherlock_pg.cli.server", "url"),
     "psql": ("sherlock_pg.cli.server", "psql"),
     "doctor": ("sherlock_pg.cli.doctor", "doctor"),
+    "evaluate": ("sherlock_pg.cli.evaluate", "evaluate"),
     "eval-ner": ("sherlock_pg.cli.eval_ner", "eval_ner"),
     "tune": ("sherlock_pg.cli.tune", "tune"),
     "samples": ("sherlock_pg.cli.samples", "samples"),

@@ -1,64 +1,169 @@
-"""When a vocabulary is fitted, and the switch from one to the next."""
+"""When a vocabulary is fitted, and the switch from one to the next and back.
+
+`sherlock.refresh_vocabulary` and `sherlock.roll_back_vocabulary` take the same steps in SQL, under
+the same lock: the two never work on one collection at once, and either continues what the other
+left unfinished.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, LiteralString, Protocol
 
 import psycopg
+from psycopg.rows import class_row
+from psycopg.sql import SQL
 
 from sherlock_pg.db import calls
 from sherlock_pg.vectorize import tfidf
 
 SAMPLE_LIMIT = 20_000
-"""Documents that a fit reads at most: more change cosines by about 0.001."""
+"""Documents that a fit reads unless told otherwise: more change cosines by about 0.001."""
 
 _GROWTH_FACTOR = 2
 _BATCH = 500
 _INDEX_FROM = 2_000
 """Vectors from which an index answers faster than reading them all."""
 _LOCK_CLASS = 0x5348
+_MAX_ATTEMPTS = 5
+
+
+class Progress(Protocol):
+    """What a fit tells about how far it is."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Say that a stage with so many steps begins; 0: not known."""
+
+    def step(self, count: int = 1) -> None:
+        """Say that steps of the stage are done."""
+
+
+class _Steps:
+    """Progress for who only counts vectors."""
+
+    def __init__(self, on_vector: Callable[[int], None] | None) -> None:
+        self._on_vector = on_vector
+
+    def stage(self, name: str, total: int) -> None:
+        """Stages are the caller's."""
+
+    def step(self, count: int = 1) -> None:
+        """Pass the number of vectors on."""
+        if self._on_vector is not None:
+            self._on_vector(count)
 
 
 @dataclass(frozen=True)
 class VocabularyState:
-    """The active model of a collection, if any, and what it was fitted on."""
+    """The active model of a collection, if any, and the collection's size then and now."""
 
     collection_id: int
     model_id: int | None
     fitted_document_count: int
-    indexed_document_count: int
+    document_count_at_fit: int
+    document_count: int
 
     def needs_fit(self, arriving: int = 0) -> bool:
         """Say whether the collection has doubled since the last fit, counting what arrives.
 
         Doubling keeps the sum of all fits within twice the cost of the last one; from the sample
-        limit on, growth alone no longer changes the vocabulary.
+        limit on, growth alone no longer changes the vocabulary. A new one is proposed earlier than
+        that (`proposal`), and made only when somebody asks for it.
         """
-        count = self.indexed_document_count + arriving
+        count = self.document_count + arriving
         if self.model_id is None:
             return count > 0
         if self.fitted_document_count >= SAMPLE_LIMIT:
             return False
-        return count >= _GROWTH_FACTOR * self.fitted_document_count
+        return count >= _GROWTH_FACTOR * self.document_count_at_fit
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """How well a collection's vocabulary still fits, as `sherlock.vocabulary_status` says.
+
+    Attributes:
+        model_id: the version in use; None if there is none.
+        growth: how many more documents there are than at the fit, as a share.
+        drift: how much less of the latest documents the vocabulary knows, as a share.
+        reason: no_vocabulary, settings, growth or drift; None if no new one is proposed.
+    """
+
+    model_id: int | None
+    growth: float | None
+    drift: float | None
+    reason: str | None
 
 
 def state(conn: psycopg.Connection, collection: str) -> VocabularyState:
-    """Read how a collection stands."""
-    row = conn.execute(
-        "select c.collection_id, m.model_id, coalesce(m.fitted_document_count, 0),"
-        " (select count(*) from sherlock.documents as d"
-        "  where d.collection_id = c.collection_id and d.text_state = 'indexed')"
-        " from sherlock.collections as c"
-        " left join sherlock.tfidf_models as m"
-        "   on m.collection_id = c.collection_id and m.status = 'active'"
-        " where c.collection_id = sherlock.collection_id(%s)",
-        [collection],
-    ).fetchone()
-    if row is None:
+    """Read how large a collection is, and was at the last fit."""
+    with conn.cursor(row_factory=class_row(VocabularyState)) as cursor:
+        found = cursor.execute(
+            "select c.collection_id, m.model_id,"
+            " coalesce(m.fitted_document_count, 0) as fitted_document_count,"
+            " coalesce(m.document_count, 0) as document_count_at_fit,"
+            " sherlock._indexed_document_count(c.collection_id) as document_count"
+            " from sherlock.collections as c"
+            " left join sherlock.tfidf_models as m"
+            "   on m.collection_id = c.collection_id and m.status = 'active'"
+            " where c.collection_id = sherlock.collection_id(%s)",
+            [collection],
+        ).fetchone()
+    if found is None:
         raise RuntimeError(f"collection {collection!r} vanished")
-    return VocabularyState(*row)
+    return found
+
+
+def proposal(conn: psycopg.Connection, collection: str) -> Proposal:
+    """Measure the drift of a collection's vocabulary and say whether a new one is proposed.
+
+    Reads the texts of two hundred documents at most.
+    """
+    calls.collection_id(conn, collection)
+    conn.execute("select * from sherlock.measure_vocabulary_drift(%s)", [collection])
+    with conn.cursor(row_factory=class_row(Proposal)) as cursor:
+        found = cursor.execute(
+            "select model_id, growth, drift, refit_reason as reason"
+            " from sherlock.vocabulary_status where collection = %s",
+            [collection],
+        ).fetchone()
+    if found is None:
+        raise RuntimeError(f"collection {collection!r} vanished")
+    return found
+
+
+def fit(
+    conn: psycopg.Connection,
+    collection: str,
+    *,
+    progress: Progress,
+    sample_limit: int = SAMPLE_LIMIT,
+) -> int:
+    """Fit a new vocabulary with scikit-learn, give all documents vectors of it, and switch to it.
+
+    The old one answers until the switch. A fit that was interrupted is continued if it is the same
+    one: same sample limit and settings, and the collection has not grown by 10 % since.
+
+    Args:
+        conn: a connection in autocommit mode; batches are committed one by one.
+        collection: name of the collection.
+        progress: told of stages and vectors.
+        sample_limit: documents that the fit reads at most.
+
+    Returns:
+        The new model.
+
+    Raises:
+        EmptyVocabulary: no text has a term.
+        psycopg.DatabaseError: SH035, another session is at it; SH002, no such collection.
+    """
+    collection_id = calls.collection_id(conn, collection)
+    conn.execute("select sherlock._hold_vocabulary(%s)", [collection_id])
+    with _released(conn, collection_id):
+        return _fit_and_switch(conn, collection, collection_id, sample_limit, progress)
 
 
 def fit_if_needed(
@@ -82,96 +187,157 @@ def fit_if_needed(
     """
     collection_id = calls.collection_id(conn, collection)
     conn.execute("select pg_advisory_lock(%s, %s)", [_LOCK_CLASS, collection_id])
-    try:
-        found = state(conn, collection)
-        if not found.needs_fit():
+    with _released(conn, collection_id):
+        if not state(conn, collection).needs_fit():
             return None
-        return _fit_and_switch(conn, collection, found, on_vector)
+        try:
+            return _fit_and_switch(conn, collection, collection_id, SAMPLE_LIMIT, _Steps(on_vector))
+        except tfidf.EmptyVocabulary as error:
+            logging.getLogger(__name__).warning("no vocabulary could be fitted: %s", error)
+            return None
+
+
+def roll_back(
+    conn: psycopg.Connection,
+    collection: str,
+    model_id: int | None = None,
+    *,
+    progress: Progress,
+) -> int:
+    """Go back to a vocabulary that was in use before: to this one, or to the last one.
+
+    Documents that have arrived since get vectors of it first; both answer until the switch.
+
+    Returns:
+        The model that is in use now.
+
+    Raises:
+        psycopg.DatabaseError: SH038, there is no such earlier vocabulary; SH035, another session
+            is at it; SH002, no such collection.
+    """
+    collection_id = calls.collection_id(conn, collection)
+    conn.execute("select sherlock._hold_vocabulary(%s)", [collection_id])
+    with _released(conn, collection_id):
+        (target,) = _call(conn, "_check_earlier_vocabulary(%s, %s)", collection, model_id)
+        _call(conn, "_set_aside_vocabularies(%s, %s)", collection_id, target)
+        _call(conn, "_reopen_tfidf_model(%s)", target)
+        _complete_and_switch(conn, collection_id, target, progress)
+        return int(target)
+
+
+@contextlib.contextmanager
+def _released(conn: psycopg.Connection, collection_id: int) -> Iterator[None]:
+    """Give the lock of the vocabulary back at the end; a lost connection has done so itself."""
+    try:
+        yield
     finally:
         if not conn.closed and not conn.broken:
-            conn.execute("select pg_advisory_unlock(%s, %s)", [_LOCK_CLASS, collection_id])
+            conn.execute("select sherlock._release_vocabulary(%s)", [collection_id])
 
 
 def _fit_and_switch(
     conn: psycopg.Connection,
     collection: str,
-    found: VocabularyState,
-    on_vector: Callable[[int], None] | None,
-) -> int | None:
-    _drop_unfinished(conn, found.collection_id)
+    collection_id: int,
+    sample_limit: int,
+    progress: Progress,
+) -> int:
+    (unfinished,) = _call(conn, "_unfinished_vocabulary(%s, %s)", collection_id, sample_limit)
+    _call(conn, "_set_aside_vocabularies(%s, %s)", collection_id, unfinished)
+    if unfinished is None:
+        progress.stage("fitting the vocabulary", 0)
+        model_id = _fit(conn, collection, collection_id, sample_limit)
+    else:
+        model_id = int(unfinished)
+    _complete_and_switch(conn, collection_id, model_id, progress)
+    return model_id
+
+
+def _fit(conn: psycopg.Connection, collection: str, collection_id: int, sample_limit: int) -> int:
     limits = conn.execute(
         "select tfidf_max_features, tfidf_ngram_min, tfidf_ngram_max"
         " from sherlock.collections where collection_id = %s",
-        [found.collection_id],
+        [collection_id],
     ).fetchone()
     if limits is None:
         raise RuntimeError(f"collection {collection!r} vanished")
     max_features, ngram_min, ngram_max = limits
-    try:
-        vocabulary = tfidf.fit(
-            _sample(conn, found.collection_id),
-            max_features=max_features,
-            ngram_range=(ngram_min, ngram_max),
-        )
-    except tfidf.EmptyVocabulary as error:
-        logging.getLogger(__name__).warning("no vocabulary could be fitted: %s", error)
-        return None
+    vocabulary = tfidf.fit(
+        _sample(conn, collection_id, sample_limit),
+        max_features=max_features,
+        ngram_range=(ngram_min, ngram_max),
+    )
     with conn.transaction():
-        model_id = tfidf.store(conn, collection, vocabulary)
+        return tfidf.store(conn, collection, vocabulary, sample_limit=sample_limit)
+
+
+def _complete_and_switch(
+    conn: psycopg.Connection, collection_id: int, model_id: int, progress: Progress
+) -> None:
     while True:
-        _vectorize_all(conn, model_id, on_vector)
+        _vectorize_all(conn, model_id, progress)
         try:
-            with conn.transaction():
-                calls.activate_tfidf_model(conn, model_id)
+            _call(conn, "activate_tfidf_model(%s)", model_id)
             break
         except psycopg.DatabaseError as error:
             # A document arrived between the last batch and the switch.
             if error.sqlstate != "SH032":
                 raise
-    _drop_retired(conn, found.collection_id)
-    return model_id
+    try:
+        _call(conn, "_clear_old_vocabularies(%s)", collection_id)
+    except psycopg.errors.LockNotAvailable:
+        logging.getLogger(__name__).warning(
+            "retired vocabularies are still being read and stay; the next fit drops them"
+        )
 
 
-def _vectorize_all(
-    conn: psycopg.Connection, model_id: int, on_vector: Callable[[int], None] | None
-) -> None:
-    total = 0
-    while added := calls.vectorize_missing(conn, model_id, _BATCH):
-        total += added
-        if on_vector is not None:
-            on_vector(added)
-    if total >= _INDEX_FROM:
-        calls.build_tfidf_index(conn, model_id)
+def _vectorize_all(conn: psycopg.Connection, model_id: int, progress: Progress) -> None:
+    (missing,) = _call(conn, "_without_vector_count(%s)", model_id)
+    progress.stage("vectors", missing)
+    after = 0
+    while True:
+        last_id, document_count, _ = _call(
+            conn, "_vectorize_batch(%s, %s, %s)", model_id, after, _BATCH
+        )
+        if document_count == 0:
+            break
+        after = last_id
+        progress.step(document_count)
+    row = conn.execute(
+        "select count(*) from sherlock.document_vectors where model_id = %s", [model_id]
+    ).fetchone()
+    if row is not None and row[0] >= _INDEX_FROM:
+        progress.stage("index", 0)
+        _call(conn, "build_tfidf_index(%s)", model_id)
 
 
-def _sample(conn: psycopg.Connection, collection_id: int) -> list[str]:
+def _call(conn: psycopg.Connection, call: LiteralString, *parameters: object) -> tuple[Any, ...]:
+    """Call a function of the schema, again if a lock was not to be had, and return its row."""
+    query = SQL("select * from sherlock.") + SQL(call)
+    for attempt in range(1, _MAX_ATTEMPTS + 1):
+        try:
+            row = conn.execute(query, parameters).fetchone()
+        except (
+            psycopg.errors.DeadlockDetected,
+            psycopg.errors.SerializationFailure,
+            psycopg.errors.LockNotAvailable,
+        ):
+            if attempt == _MAX_ATTEMPTS:
+                raise
+        else:
+            break
+    if row is None:
+        raise RuntimeError(f"no row from {call}")
+    return row
+
+
+def _sample(conn: psycopg.Connection, collection_id: int, sample_limit: int) -> list[str]:
     """Return the canonical texts of a sample, the same one for the same documents."""
     rows = conn.execute(
         "select sherlock.canonical_text(content) from sherlock.document_texts(array("
         " select document_id from sherlock.documents"
         " where collection_id = %s and text_state = 'indexed'"
         " order by hashint8extended(document_id, 1), document_id limit %s))",
-        [collection_id, SAMPLE_LIMIT],
+        [collection_id, sample_limit],
     ).fetchall()
     return [row[0] for row in rows]
-
-
-def _drop_unfinished(conn: psycopg.Connection, collection_id: int) -> None:
-    """Drop models of fits that were killed: whoever holds the lock is the only one fitting."""
-    for (model_id,) in conn.execute(
-        "select model_id from sherlock.tfidf_models"
-        " where collection_id = %s and status = 'building'",
-        [collection_id],
-    ).fetchall():
-        calls.drop_tfidf_model(conn, model_id)
-
-
-def _drop_retired(conn: psycopg.Connection, collection_id: int) -> None:
-    """Keep the newest retired model, to go back to; drop the older ones."""
-    for (model_id,) in conn.execute(
-        "select model_id from sherlock.tfidf_models"
-        " where collection_id = %s and status = 'retired'"
-        " order by model_id desc offset 1",
-        [collection_id],
-    ).fetchall():
-        calls.drop_tfidf_model(conn, model_id)

@@ -153,14 +153,29 @@ def fit(
     )
 
 
-def store(conn: psycopg.Connection, collection: str, vocabulary: Vocabulary) -> int:
-    """Store a vocabulary as a new model of a collection (status building); return its id."""
+def store(
+    conn: psycopg.Connection,
+    collection: str,
+    vocabulary: Vocabulary,
+    *,
+    sample_limit: int | None = None,
+) -> int:
+    """Store a vocabulary as a new model of a collection (status building); return its id.
+
+    Args:
+        conn: a connection.
+        collection: name of the collection.
+        vocabulary: what was fitted.
+        sample_limit: texts that the fit was limited to, so that it can be continued; None if that
+            is not known.
+    """
     ngram_min, ngram_max = vocabulary.ngram_range
     row = conn.execute(
         "select sherlock.create_tfidf_model("
         " p_collection => %(collection)s, p_terms => %(terms)s, p_idf => %(idf)s,"
         " p_fitted_document_count => %(document_count)s,"
-        " p_ngram_min => %(ngram_min)s, p_ngram_max => %(ngram_max)s)",
+        " p_ngram_min => %(ngram_min)s, p_ngram_max => %(ngram_max)s,"
+        " p_sample_limit => %(sample_limit)s)",
         {
             "collection": collection,
             "terms": list(vocabulary.terms),
@@ -168,6 +183,7 @@ def store(conn: psycopg.Connection, collection: str, vocabulary: Vocabulary) -> 
             "document_count": vocabulary.document_count,
             "ngram_min": ngram_min,
             "ngram_max": ngram_max,
+            "sample_limit": sample_limit,
         },
     ).fetchone()
     assert row is not None

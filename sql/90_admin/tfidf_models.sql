@@ -1,6 +1,8 @@
--- Level 2: the life of TF-IDF models. building → active → retired → dropped; a retired model can
--- be activated again. Each model has a partition of document_vectors and an index of its own, so
--- that a new one is filled beside the active one and the switch is an update of two rows.
+-- Level 2: the life of TF-IDF models. building → active → retired → archived or dropped. Each model
+-- has a partition of document_vectors and an index of its own, so that a new one is filled beside the
+-- active one and the switch is an update of two rows. An archived model keeps its vocabulary, so that
+-- the matches that it made can be explained, but no vectors. A retired or archived model becomes
+-- building again on its way back: documents that arrive then get vectors of it too.
 
 -- Locks the collection's row first, then the model's: the one order that all of them use.
 create or replace function sherlock._lock_tfidf_model(p_model_id integer)
@@ -93,13 +95,36 @@ begin
 end
 $$;
 
+create or replace function sherlock._create_vector_partition(p_model_id integer)
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_partition text := 'document_vectors_model_' || p_model_id;
+begin
+    -- Attached instead of created as a partition, which would lock out all readers of the vectors.
+    execute format(
+        'create table sherlock.%I (like sherlock.document_vectors including all)'
+        ' with (toast_tuple_target = 8160)',
+        v_partition);
+    execute format(
+        'alter table sherlock.document_vectors attach partition sherlock.%I for values in (%L)',
+        v_partition, p_model_id);
+    execute format(
+        'comment on table sherlock.%I is %L',
+        v_partition, format('Level 2: TF-IDF vectors of model %s.', p_model_id));
+end
+$$;
+
 create or replace function sherlock.create_tfidf_model(
     p_collection text,
     p_terms text[],
     p_idf double precision[],
     p_fitted_document_count integer,
     p_ngram_min integer,
-    p_ngram_max integer
+    p_ngram_max integer,
+    p_sample_limit integer default null
 )
 returns integer
 language plpgsql volatile security definer
@@ -108,15 +133,18 @@ as $$
 declare
     v_collection_id integer := sherlock.collection_id(p_collection);
     v_model_id integer;
-    v_partition text;
 begin
     perform sherlock._check_tfidf_vocabulary(
         p_terms, p_idf, p_fitted_document_count, p_ngram_min, p_ngram_max);
 
-    insert into sherlock.tfidf_models
-        (collection_id, feature_count, fitted_document_count, ngram_min, ngram_max)
-    values
-        (v_collection_id, cardinality(p_terms), p_fitted_document_count, p_ngram_min, p_ngram_max)
+    insert into sherlock.tfidf_models (
+        collection_id, feature_count, fitted_document_count, ngram_min, ngram_max, sample_limit,
+        max_features, document_count)
+    select c.collection_id, cardinality(p_terms), p_fitted_document_count, p_ngram_min,
+           p_ngram_max, p_sample_limit, c.tfidf_max_features,
+           greatest(p_fitted_document_count, sherlock._indexed_document_count(c.collection_id))
+    from sherlock.collections as c
+    where c.collection_id = v_collection_id
     returning model_id into v_model_id;
     insert into sherlock.tfidf_features (model_id, term, feature_index, idf)
     select v_model_id, u.term, u.feature_index, u.idf
@@ -125,28 +153,34 @@ begin
     -- text with all of them.
     analyze sherlock.tfidf_features;
 
-    -- Attached instead of created as a partition, which would lock out all readers of the vectors.
-    v_partition := 'document_vectors_model_' || v_model_id;
-    execute format(
-        'create table sherlock.%I (like sherlock.document_vectors including all)'
-        ' with (toast_tuple_target = 8160)',
-        v_partition);
-    execute format(
-        'alter table sherlock.document_vectors attach partition sherlock.%I for values in (%L)',
-        v_partition, v_model_id);
-    execute format(
-        'comment on table sherlock.%I is %L',
-        v_partition, format('Level 2: TF-IDF vectors of model %s.', v_model_id));
+    perform sherlock._create_vector_partition(v_model_id);
     return v_model_id;
 end
 $$;
 
 comment on function sherlock.create_tfidf_model(
-    text, text[], double precision[], integer, integer, integer) is
+    text, text[], double precision[], integer, integer, integer, integer) is
 'Stores a fitted vocabulary as a new model of a collection, in status building, with an empty '
-'partition for its vectors; returns its id. Then: vectorize_missing until it returns 0, '
-'build_tfidf_index, activate_tfidf_model. Errors: SH002 no such collection, SH031 the vocabulary '
-'is not valid.';
+'partition for its vectors; returns its id. p_sample_limit: the documents that the fit read at most. '
+'Then: vectorize_missing until it returns 0, build_tfidf_index, activate_tfidf_model. Errors: SH002 '
+'no such collection, SH031 the vocabulary is not valid.';
+
+-- Archived models have no partition.
+create or replace function sherlock._check_has_vectors(p_model sherlock.tfidf_models)
+returns void
+language plpgsql immutable
+as $$
+begin
+    if p_model.status = 'archived' then
+        raise exception using
+            errcode = 'SH037',
+            message = format('TF-IDF model %s is archived: it has a vocabulary but no vectors',
+                             p_model.model_id),
+            hint = format('to go back to it: call sherlock.roll_back_vocabulary(p_collection => '
+                          '..., p_model_id => %s)', p_model.model_id);
+    end if;
+end;
+$$;
 
 create or replace function sherlock.build_tfidf_index(p_model_id integer)
 returns void
@@ -159,6 +193,7 @@ declare
     v_partition text := 'document_vectors_model_' || v_model.model_id;
     v_index text := v_partition || '_sign_bits_idx';
 begin
+    perform sherlock._check_has_vectors(v_model);
     execute format(
         'create index if not exists %I on sherlock.%I using hnsw (sign_bits bit_hamming_ops)'
         ' with (m = 24, ef_construction = 200)',
@@ -171,134 +206,8 @@ $$;
 
 comment on function sherlock.build_tfidf_index(integer) is
 'Builds the HNSW index on a model''s sign bits, unless it is there; much faster after the vectors '
-'are stored than before. Without it retrieval reads all of them. Error: SH030 no such model.';
-
--- In the order of the ids: two sessions with overlapping documents then wait for each other in
--- one direction only. Offset 0 keeps each vector from being computed twice.
-create or replace function sherlock._vectorize_texts(
-    p_model_id integer,
-    p_document_ids bigint[],
-    p_canonical_texts text[]
-)
-returns integer
-language plpgsql volatile
-set search_path from current
-as $$
-declare
-    v_count integer;
-begin
-    insert into sherlock.document_vectors (document_id, model_id, vector, sign_bits)
-    select t.document_id, p_model_id, t.vector, sherlock.sign_projection(t.vector)
-    from (
-        select d.document_id, sherlock.tfidf_vector(p_model_id, d.canonical) as vector
-        from (
-            select i.document_id, i.canonical
-            from unnest(p_document_ids, p_canonical_texts) as i (document_id, canonical)
-            where not exists (
-                select from sherlock.document_vectors as v
-                where v.model_id = p_model_id and v.document_id = i.document_id
-            )
-            order by i.document_id
-        ) as d
-        offset 0
-    ) as t
-    on conflict do nothing;
-    get diagnostics v_count = row_count;
-    return v_count;
-end
-$$;
-
-create or replace function sherlock.vectorize_documents(
-    p_model_id integer,
-    p_document_ids bigint[]
-)
-returns integer
-language plpgsql volatile
-set search_path from current
-as $$
-declare
-    v_collection_id integer;
-    v_document_ids bigint[];
-    v_canonical_texts text[];
-begin
-    select m.collection_id into v_collection_id
-    from sherlock.tfidf_models as m
-    where m.model_id = p_model_id;
-    if not found then
-        raise exception using
-            errcode = 'SH030',
-            message = format('there is no TF-IDF model %s', p_model_id),
-            hint = 'see: select model_id, status from sherlock.tfidf_models';
-    end if;
-    select array_agg(t.document_id), array_agg(sherlock.canonical_text(t.content))
-    into v_document_ids, v_canonical_texts
-    from sherlock.document_texts(array(
-        select d.document_id
-        from sherlock.documents as d
-        where d.document_id = any (p_document_ids)
-          and d.collection_id = v_collection_id
-          and d.text_state = 'indexed'
-          and not exists (
-              select from sherlock.document_vectors as v
-              where v.model_id = p_model_id and v.document_id = d.document_id
-          )
-    )) as t;
-    return sherlock._vectorize_texts(p_model_id, v_document_ids, v_canonical_texts);
-end
-$$;
-
-comment on function sherlock.vectorize_documents(integer, bigint[]) is
-'Computes and stores the vectors of those of the documents that are indexed, belong to the '
-'model''s collection, have a text and have no vector of the model yet; returns how many. '
-'Error: SH030 no such model.';
-
-create or replace function sherlock.vectorize_missing(
-    p_model_id integer,
-    p_limit integer default 1000
-)
-returns integer
-language plpgsql volatile
-set search_path from current
-as $$
-declare
-    v_document_ids bigint[];
-    v_last_id bigint := 0;
-    v_count integer := 0;
-begin
-    -- Documents whose text is gone, with the row of a watched table, never get one: pass over them.
-    while v_count = 0 loop
-        v_document_ids := array(
-            select d.document_id
-            from sherlock.documents as d
-            where d.collection_id = (
-                    select m.collection_id
-                    from sherlock.tfidf_models as m
-                    where m.model_id = p_model_id
-                )
-              and d.document_id > v_last_id
-              and d.text_state = 'indexed'
-              and (d.content is not null
-                   or exists (
-                       select from sherlock.watched_rows as w
-                       where w.document_id = d.document_id))
-              and not exists (
-                  select from sherlock.document_vectors as v
-                  where v.model_id = p_model_id and v.document_id = d.document_id
-              )
-            order by d.document_id
-            limit p_limit
-        );
-        v_count := sherlock.vectorize_documents(p_model_id, v_document_ids);
-        v_last_id := v_document_ids[cardinality(v_document_ids)];
-        exit when v_last_id is null;
-    end loop;
-    return v_count;
-end
-$$;
-
-comment on function sherlock.vectorize_missing(integer, integer) is
-'Computes and stores the vectors of the next documents of the model''s collection that have none; '
-'returns how many. Call it, one transaction each, until it returns 0. Error: SH030 no such model.';
+'are stored than before. Without it retrieval reads all of them. Errors: SH030 no such model, SH037 '
+'the model is archived.';
 
 -- The lock on documents lets writers that still saw the old model finish first, so that none of
 -- their documents stays without a vector of the new one.
@@ -316,6 +225,7 @@ begin
     if v_model.status = 'active' then
         return;
     end if;
+    perform sherlock._check_has_vectors(v_model);
     lock table sherlock.documents in share mode;
     select count(*) filter (where d.content is not null),
            count(*) filter (where d.content is null)
@@ -354,7 +264,66 @@ comment on function sherlock.activate_tfidf_model(integer) is
 'Makes a model the one that its collection uses and retires the one before, in one step. A '
 'retired model can be activated again; an active one stays as it is. Writers of documents wait '
 'until the transaction ends, and it waits for theirs, ten seconds at most. Errors: SH030 no such '
-'model, SH032 documents lack a vector of it.';
+'model, SH032 documents lack a vector of it, SH037 the model is archived.';
+
+create or replace function sherlock._refuse_active_model(p_model sherlock.tfidf_models)
+returns void
+language plpgsql immutable
+as $$
+begin
+    if p_model.status = 'active' then
+        raise exception using
+            errcode = 'SH033',
+            message = format('TF-IDF model %s is the active one of its collection',
+                             p_model.model_id),
+            hint = 'activate another model of the collection first';
+    end if;
+end;
+$$;
+
+create or replace function sherlock.archive_tfidf_model(p_model_id integer)
+returns void
+language plpgsql volatile security definer
+set search_path from current
+set lock_timeout = '10s'
+as $$
+declare
+    v_model sherlock.tfidf_models := sherlock._lock_tfidf_model(p_model_id);
+begin
+    perform sherlock._refuse_active_model(v_model);
+    if v_model.status = 'archived' then
+        return;
+    end if;
+    execute format('drop table sherlock.%I', 'document_vectors_model_' || p_model_id);
+    update sherlock.tfidf_models as m
+    set status = 'archived'
+    where m.model_id = p_model_id;
+end
+$$;
+
+comment on function sherlock.archive_tfidf_model(integer) is
+'Drops the vectors of a building or retired model and keeps its vocabulary, so that '
+'sherlock.compare_versions still explains the matches that it made, and '
+'sherlock.roll_back_vocabulary can go back to it. Readers of vectors wait for the transaction''s end; '
+'it waits for them ten seconds at most. Errors: SH030 no such model, SH033 the model is active.';
+
+-- On the way back: index_documents gives documents that arrive vectors of models that are building.
+create or replace function sherlock._reopen_tfidf_model(p_model_id integer)
+returns void
+language plpgsql volatile security definer
+set search_path from current
+as $$
+declare
+    v_model sherlock.tfidf_models := sherlock._lock_tfidf_model(p_model_id);
+begin
+    if v_model.status = 'archived' then
+        perform sherlock._create_vector_partition(p_model_id);
+    end if;
+    update sherlock.tfidf_models as m
+    set status = 'building'
+    where m.model_id = p_model_id and m.status in ('retired', 'archived');
+end
+$$;
 
 create or replace function sherlock.drop_tfidf_model(p_model_id integer)
 returns void
@@ -365,19 +334,16 @@ as $$
 declare
     v_model sherlock.tfidf_models := sherlock._lock_tfidf_model(p_model_id);
 begin
-    if v_model.status = 'active' then
-        raise exception using
-            errcode = 'SH033',
-            message = format('TF-IDF model %s is the active one of its collection', p_model_id),
-            hint = 'activate another model of the collection first';
+    perform sherlock._refuse_active_model(v_model);
+    if v_model.status <> 'archived' then
+        execute format('drop table sherlock.%I', 'document_vectors_model_' || p_model_id);
     end if;
-    execute format('drop table sherlock.%I', 'document_vectors_model_' || p_model_id);
     delete from sherlock.tfidf_features as f where f.model_id = p_model_id;
     delete from sherlock.tfidf_models as m where m.model_id = p_model_id;
 end
 $$;
 
 comment on function sherlock.drop_tfidf_model(integer) is
-'Drops a building or retired model with its vocabulary and vectors. Readers of vectors wait for '
-'the transaction''s end; it waits for them ten seconds at most. Errors: SH030 no such model, SH033 '
-'the model is active.';
+'Drops a model with its vocabulary and vectors; matches that it made keep its number and can no '
+'longer be explained by it (see archive_tfidf_model). Readers of vectors wait for the transaction''s '
+'end; it waits for them ten seconds at most. Errors: SH030 no such model, SH033 the model is active.';

@@ -208,6 +208,12 @@ tfidf_models = Table(
         "max_features", "The collection's limit on features then; null: unknown.", null=True
     ),
     integer_column("document_count", "Indexed documents of the collection then."),
+    Column(
+        "drift",
+        Double,
+        comment="Loss of known terms in later documents when last measured, 0 to 1; null: unknown.",
+    ),
+    timestamp_column("drift_measured_at", "When that was."),
     CheckConstraint("status in ('building', 'active', 'retired', 'archived')", name="status"),
     Index(
         "tfidf_models_active_idx",
