@@ -189,11 +189,11 @@ def tune(
             hint=f"label at least {LEAST_LABELS} duplicates and {LEAST_LABELS} distinct pairs",
         )
     new = with_proposals(config, proposals)
-    changed = _apply(context, collection, config, new) if is_applied and proposed else 0
     is_written = output is not None and bool(proposed)
     if output is not None and is_written:
         output.write_text(detection_config.to_json(new), encoding="utf-8")
         click.echo(f"wrote {output}", err=True)
+    changed = _apply(context, collection, config, new) if is_applied and proposed else 0
     if is_applied or output is not None:
         click.echo(_what_was_done(changed, len(proposed)), err=True)
     click.echo(
@@ -301,6 +301,8 @@ def _show(proposal: Proposal, options: Options, examples: int) -> None:
 def _sample_lines(proposal: Proposal) -> list[str]:
     sample = proposal.sample
     lines = []
+    if sample.doc_types != (proposal.config.doc_type,):
+        lines.append(f"decides on documents of type {', '.join(sample.doc_types)}")
     if sample.same_text:
         lines.append(
             f"{counted(sample.same_text, 'pair')} of equal text: EXACT whatever the score, in none"

@@ -123,9 +123,12 @@ def lower_bound(successes: int, trials: int) -> float:
     return float(bound[0])
 
 
-def trials_to_be_sure(share: float) -> float:
-    """Return how many successes without a failure put the lower bound at a share."""
-    return math.inf if share >= 1 else math.ceil(share * REPORTED_Z**2 / (1 - share))
+def trials_to_be_sure(share: float) -> int | None:
+    """Return how many successes without a failure put the 95 % lower bound at a share.
+
+    None for 1: no number of them does.
+    """
+    return None if share >= 1 else math.ceil(share * REPORTED_Z**2 / (1 - share))
 
 
 def _or(value: float | None, default: float) -> float:

@@ -56,6 +56,7 @@ class Sample:
     """What a document type has to learn from.
 
     Attributes:
+        doc_types: the types of its documents.
         duplicates: pairs labelled so, without those of equal text.
         distinct: pairs labelled so, without those of equal text.
         same_text: pairs of equal text: EXACT, not part of any figure.
@@ -66,6 +67,7 @@ class Sample:
         disagreeing: pairs that the search reported with another class than is computed here.
     """
 
+    doc_types: tuple[str, ...]
     duplicates: int
     distinct: int
     same_text: int
@@ -259,6 +261,7 @@ def _sample(
     duplicates = int(pairs.is_duplicate.sum())
     now = pairs.classes(current)
     return Sample(
+        doc_types=tuple(sorted({pair.doc_type for pair in labelled})),
         duplicates=duplicates,
         distinct=len(pairs) - duplicates,
         same_text=len(labelled) - len(scored),

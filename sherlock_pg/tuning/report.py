@@ -60,11 +60,12 @@ def aim_results(calibration: Calibration, aims: Aims) -> list[dict[str, Any]]:
     held_out, limits = calibration.held_out, calibration.limits
     high, medium = held_out.high, held_out.medium
     results = []
-    for name, aim, value, hits, trials, best in (
+    for name, aim, value, price, hits, trials, best in (
         (
             "precision_at_high",
             aims.precision_at_high,
             high.precision,
+            {"recall": high.recall},
             high.true_positives,
             high.true_positives + high.false_positives,
             limits.precision,
@@ -73,6 +74,7 @@ def aim_results(calibration: Calibration, aims: Aims) -> list[dict[str, Any]]:
             "recall_at_medium",
             aims.recall_at_medium,
             medium.recall,
+            {"precision": medium.precision},
             medium.true_positives,
             medium.duplicates,
             limits.recall,
@@ -84,6 +86,7 @@ def aim_results(calibration: Calibration, aims: Aims) -> list[dict[str, Any]]:
                 "aim": name,
                 "wanted": aim,
                 "held_out": value,
+                "at_the_price_of": price,
                 "lower_bound": bound,
                 "is_reached": value is not None and value >= aim,
                 "is_sure": bound >= aim,
@@ -95,22 +98,27 @@ def aim_results(calibration: Calibration, aims: Aims) -> list[dict[str, Any]]:
 
 def aim_line(result: dict[str, Any]) -> str:
     """Return one aim in words."""
-    held_out = "no pair" if result["held_out"] is None else f"{result['held_out']:.4f}"
+    ((price, paid),) = result["at_the_price_of"].items()
     line = (
-        f"{result['aim'].replace('_', ' ')}: wanted {result['wanted']:g}, held out {held_out}"
-        f" (95 % lower bound {result['lower_bound']:.4f}): "
+        f"{result['aim'].replace('_', ' ')}: wanted {result['wanted']:g}, held out"
+        f" {_words(result['held_out'])} (95 % lower bound {result['lower_bound']:.4f}), with"
+        f" {price} {_words(paid)}: "
     )
     if not result["is_reached"]:
-        best = result["best_possible"]
-        known = "too few pairs to say" if best is None else f"{best:.4f}"
         return (
-            f"{line}NOT REACHED; the best that any threshold reaches with the weights that were"
-            f" found, on the pairs they were fitted on: {known}"
+            f"{line}NOT REACHED; the best of any threshold, with these weights and on the pairs"
+            f" they were fitted on: {_words(result['best_possible'])}"
         )
     if result["is_sure"]:
         return f"{line}reached"
     needed = trials_to_be_sure(result["wanted"])
+    if needed is None:
+        return f"{line}reached, but no number of pairs makes sure of all"
     return f"{line}reached, but not for sure; that takes at least {needed} pairs without a mistake"
+
+
+def _words(share: float | None) -> str:
+    return "unknown (too few pairs)" if share is None else f"{share:.4f}"
 
 
 def change_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:

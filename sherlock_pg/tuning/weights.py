@@ -38,7 +38,7 @@ def grid(pairs: Pairs, current: Weights) -> Iterator[Weights]:
     steps = range(1, int(total / GRID_STEP) + 1)
     for units in itertools.product(steps, repeat=len(free) - 1):
         shares = [round(unit * GRID_STEP, 2) for unit in units]
-        rest = round(total - sum(shares), 4)
+        rest = round(total - sum(shares), 10)
         if rest < GRID_STEP:
             continue
         weights = list(current)

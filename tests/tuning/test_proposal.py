@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 from sherlock_pg.detection_config import CollectionConfig
 from sherlock_pg.evaluation.scored import ScoredPair
-from sherlock_pg.tuning.ensemble import ScoreClass
+from sherlock_pg.tuning.ensemble import Pairs, ScoreClass
 from sherlock_pg.tuning.figures import Aims
 from sherlock_pg.tuning.proposal import (
     LEAST_LABELS,
@@ -20,6 +21,7 @@ from sherlock_pg.tuning.proposal import (
     propose,
     with_proposals,
 )
+from sherlock_pg.tuning.weights import GRID_STEP, grid
 
 PairMaker = Callable[..., ScoredPair]
 OPTIONS = Options(Aims(0.99, 0.95))
@@ -86,6 +88,33 @@ def test_a_level_without_weight_gets_none(
         propose(entities_decide, replace(config, by_doc_type={"default": feeds}), OPTIONS)
     )
     assert proposal.settings.weights[2] == 0
+
+
+@pytest.mark.parametrize(
+    "current",
+    [(0.25, 0.40, 0.35), (1 / 3, 1 / 3, 1 / 3), (0.02, 0.49, 0.49), (0.123, 0.877, 0.0)],
+)
+@pytest.mark.parametrize("absent", [None, 0, 1])
+def test_all_weights_of_the_grid_are_valid(
+    entities_decide: list[ScoredPair], current: tuple[float, float, float], absent: int | None
+) -> None:
+    pairs = Pairs.of(entities_decide, None)
+    if absent is not None:
+        pairs.levels[:, absent] = math.nan
+    first, *others = grid(pairs, current)
+    assert first == current
+    for weights in others:
+        # The table's own check.
+        assert abs(sum(weights) - 1) < 1e-9
+        for level, weight in enumerate(weights):
+            if level == absent or current[level] == 0:
+                assert weight == current[level]
+            else:
+                assert weight >= GRID_STEP - 1e-9
+    assert len(set(others)) == len(others)
+    if absent is None and all(current):
+        # Of 20 steps each level has at least one.
+        assert len(others) == 171
 
 
 def test_conflicts_stay_capped(entities_decide: list[ScoredPair], config: CollectionConfig) -> None:
