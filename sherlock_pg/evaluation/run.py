@@ -120,18 +120,6 @@ def score_pairs(
         One scored pair for each labelled one, in the same order.
     """
     settings = settings or Settings()
-    with opened_collection(conn, settings, connect) as scratch:
-        judged = judge_pairs(conn, scratch, corpus, settings, progress, connect)
-    return [pair.scored for pair in judged]
-
-
-@contextlib.contextmanager
-def opened_collection(
-    conn: psycopg.Connection,
-    settings: Settings,
-    connect: Callable[[], psycopg.Connection] | None = None,
-) -> Iterator[Scratch]:
-    """Make the scratch collection that the settings describe; it is dropped at the end."""
     with scratch_collection(
         conn,
         like=settings.like,
@@ -139,7 +127,8 @@ def opened_collection(
         config_text=settings.config_text,
         reconnect=connect,
     ) as scratch:
-        yield scratch
+        judged = judge_pairs(conn, scratch, corpus, settings, progress, connect)
+    return [pair.scored for pair in judged]
 
 
 def judge_pairs(

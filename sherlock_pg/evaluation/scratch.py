@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import psycopg
+from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from sherlock_pg import detection_config
@@ -116,13 +117,24 @@ def drop(conn: psycopg.Connection, collection_id: int) -> None:
                 [model_id],
             )
             calls.drop_tfidf_model(conn, model_id)
-    while conn.execute(
-        "delete from sherlock.documents where document_id = any(array("
-        " select document_id from sherlock.documents where collection_id = %s"
-        " order by document_id limit %s))",
-        [collection_id, _DELETE_BATCH],
-    ).rowcount:
-        pass
+    # Features first, set-wise: a document that has none is quick to delete.
+    while document_ids := [
+        row[0]
+        for row in conn.execute(
+            "select document_id from sherlock.documents where collection_id = %s"
+            " order by document_id limit %s",
+            [collection_id, _DELETE_BATCH],
+        )
+    ]:
+        with conn.transaction():
+            conn.execute("select sherlock._forget_features(%s)", [document_ids])
+            for table in ("entities", "entity_profiles", "documents"):
+                conn.execute(
+                    sql.SQL("delete from {} where document_id = any(%s)").format(
+                        sql.Identifier("sherlock", table)
+                    ),
+                    [document_ids],
+                )
     with conn.transaction():
         for statement in (
             "delete from sherlock.party_names where collection_id = %s",
