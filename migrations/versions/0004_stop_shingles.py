@@ -84,6 +84,18 @@ def upgrade() -> None:
             comment="Of these, texts with too few other shingles to be signed.",
         ),
         sa.Column(
+            "candidates_with",
+            sa.Double(),
+            nullable=False,
+            comment="Mean number of candidates of level 1 for a text with its boilerplate.",
+        ),
+        sa.Column(
+            "candidates_without",
+            sa.Double(),
+            nullable=False,
+            comment="The same without the shingles of the list.",
+        ),
+        sa.Column(
             "learnt_at",
             sa.DateTime(timezone=True),
             server_default=sa.text("now()"),

@@ -7,7 +7,7 @@ select l.stop_list_id,
        end as status,
        c.name as collection, s.name as scheme, l.shingle_kind, l.shingle_width, l.learnt_from,
        l.learnt_at, l.document_share, l.text_count, l.shingle_count, l.measured_count,
-       l.mean_removed_share, l.too_few_count
+       l.mean_removed_share, l.too_few_count, l.candidates_with, l.candidates_without
 from sherlock.stop_lists as l
 left join sherlock.shingle_schemes as s on s.stop_list_id = l.stop_list_id
 left join sherlock.collections as c on c.scheme_id = s.scheme_id;
@@ -40,3 +40,8 @@ comment on column sherlock.boilerplate_status.mean_removed_share is
 'Of these, the mean share of a text that it removes.';
 comment on column sherlock.boilerplate_status.too_few_count is
 'Of these, texts with too little left to be signed: level 1 does not compare them.';
+comment on column sherlock.boilerplate_status.candidates_with is
+'Candidates that level 1 would bring for a text, mean, with its boilerplate: estimated from these for '
+'the collection as it was, before the limits of keys and candidates.';
+comment on column sherlock.boilerplate_status.candidates_without is
+'The same were the list left out.';

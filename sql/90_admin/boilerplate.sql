@@ -16,6 +16,7 @@ declare
     -- A filing and the later versions of it are no template, however small the collection.
     c_min_texts constant integer := 20;
     v_scheme sherlock.shingle_schemes;
+    v_document_count bigint;
     v_document_ids bigint[];
     v_text_count integer;
     v_shingles bigint[];
@@ -34,6 +35,9 @@ begin
     join sherlock.shingle_schemes as s using (scheme_id)
     where c.collection_id = sherlock.collection_id(p_collection);
 
+    select count(*) into v_document_count
+    from sherlock.documents as d
+    where d.collection_id = sherlock.collection_id(p_collection) and d.text_state = 'indexed';
     -- Exact copies count once: a filing that came in a hundred times is no template either.
     v_document_ids := array(
         select t.document_id
@@ -89,10 +93,11 @@ begin
     begin
         insert into sherlock.stop_lists (
             shingle_kind, shingle_width, learnt_from, document_share, text_count, shingle_count,
-            measured_count, mean_removed_share, too_few_count)
+            measured_count, mean_removed_share, too_few_count, candidates_with,
+            candidates_without)
         values (
             v_scheme.shingle_kind, v_scheme.shingle_width, p_collection, p_share, v_text_count,
-            cardinality(v_shingles), 0, 0, 0)
+            cardinality(v_shingles), 0, 0, 0, 0, 0)
         returning * into v_list;
         insert into sherlock.stop_shingles (stop_list_id, shingle, document_share)
         select v_list.stop_list_id, s.shingle, s.document_share
@@ -107,26 +112,11 @@ begin
     update sherlock.stop_lists as l
     set measured_count = e.measured_count,
         mean_removed_share = e.mean_removed_share,
-        too_few_count = e.too_few_count
-    from (
-        select count(*) as measured_count,
-               avg(1 - cardinality(k.shingles)::double precision / cardinality(h.shingles))
-                   as mean_removed_share,
-               count(*) filter (
-                   where sherlock._distinct_shingles(k.shingles, v_scheme.min_shingles)
-                         < v_scheme.min_shingles) as too_few_count
-        from sherlock._texts_in_portions(v_document_ids[:c_measured], c_portion) as d
-        cross join lateral (
-            select sherlock.shingles(
-                sherlock.canonical_text(d.content), v_scheme.shingle_kind, v_scheme.shingle_width
-            ) as shingles
-            offset 0
-        ) as h
-        cross join lateral (
-            select sherlock._distinctive_shingles(h.shingles, v_list.stop_list_id) as shingles
-            offset 0
-        ) as k
-    ) as e
+        too_few_count = e.too_few_count,
+        candidates_with = e.partners_with * (v_document_count - 1),
+        candidates_without = e.partners_without * (v_document_count - 1)
+    from sherlock._boilerplate_effect(
+        v_list.stop_list_id, v_scheme, v_document_ids[:c_measured]) as e
     where l.stop_list_id = v_list.stop_list_id
     returning l.* into v_list;
     return v_list;
@@ -137,11 +127,12 @@ comment on function sherlock.learn_boilerplate(text, double precision, integer) 
 'Learns a list of boilerplate from a collection, stores it as a proposal and returns it with what it '
 'would do: the shingles, of the kind and width that the collection''s scheme has, that stand in more '
 'than p_share of p_sample texts, chosen by a fixed hash, of exact copies one; and never what fewer '
-'than 20 texts share. Of 1,000 of these texts: the mean share that it would remove, and how many '
-'would be left with too little to be signed, and so be found by their exact text, their vector and '
-'their entities only. Nothing changes until: call sherlock.use_boilerplate(collection, list). Reads '
-'the texts once, about five seconds for a thousand of a page and a half; the counts go to disk where '
-'they exceed work_mem. A list that no scheme has can be deleted from sherlock.stop_lists. Errors: '
+'than 20 texts share. Of 1,000 of these texts: the mean share that it would remove, how many would be '
+'left with too little to be signed, and so be found by their exact text, their vector and their '
+'entities only, and how many candidates level 1 brings for a text of the collection, with and without. '
+'Nothing changes until: call sherlock.use_boilerplate(collection, list). Reads the texts once; the '
+'counts go to disk where they exceed work_mem. A list that no scheme has can be deleted from '
+'sherlock.stop_lists. Errors: '
 'SH002 no such collection, SH025 share out of range, SH026 no boilerplate, SH036 p_sample out of '
 'range; 42501 rights.';
 
@@ -155,6 +146,68 @@ begin atomic
     cross join lateral sherlock.document_texts(
         p_document_ids[p.first : p.first + p_portion - 1]) as t;
 end;
+
+-- What a list does to texts that it was learnt from: the share that it removes, and with how many of
+-- the others each shares a band key, as a share, with the boilerplate and without.
+create or replace function sherlock._boilerplate_effect(
+    p_stop_list_id integer,
+    p_scheme sherlock.shingle_schemes,
+    p_document_ids bigint[],
+    out measured_count bigint,
+    out mean_removed_share double precision,
+    out too_few_count bigint,
+    out partners_with double precision,
+    out partners_without double precision
+)
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    c_portion constant integer := 500;
+begin
+    with texts as materialized (
+        select d.document_id, h.shingles, k.shingles as kept
+        from sherlock._texts_in_portions(p_document_ids, c_portion) as d
+        cross join lateral (
+            select sherlock.shingles(
+                sherlock.canonical_text(d.content), p_scheme.shingle_kind, p_scheme.shingle_width
+            ) as shingles
+            offset 0
+        ) as h
+        cross join lateral (
+            select sherlock._distinctive_shingles(h.shingles, p_stop_list_id) as shingles
+            offset 0
+        ) as k
+    ),
+    keys as materialized (
+        select t.document_id, k.with_key, k.without_key
+        from texts as t
+        cross join lateral unnest(
+            sherlock.band_keys(
+                sherlock.signature(t.shingles), 0, 0, p_scheme.band_count,
+                p_scheme.rows_per_band),
+            sherlock.band_keys(
+                sherlock._distinctive_signature(t.shingles, t.kept, p_scheme.min_shingles),
+                0, 0, p_scheme.band_count, p_scheme.rows_per_band)
+        ) as k (with_key, without_key)
+    )
+    select count(*),
+           avg(1 - cardinality(t.kept)::double precision / cardinality(t.shingles)),
+           count(*) filter (
+               where sherlock._distinct_shingles(t.kept, p_scheme.min_shingles)
+                     < p_scheme.min_shingles),
+           (select count(distinct (l.document_id, r.document_id))
+            from keys as l join keys as r on r.with_key = l.with_key
+            where r.document_id <> l.document_id)
+               / (count(*) * greatest(count(*) - 1, 1))::double precision,
+           (select count(distinct (l.document_id, r.document_id))
+            from keys as l join keys as r on r.without_key = l.without_key
+            where r.document_id <> l.document_id)
+               / (count(*) * greatest(count(*) - 1, 1))::double precision
+    into measured_count, mean_removed_share, too_few_count, partners_with, partners_without
+    from texts as t;
+end;
+$$;
 
 -- The scheme that a collection would use with a list, or without any: made if there is none yet.
 create or replace function sherlock._scheme_with_list(p_collection text, p_stop_list_id integer)

@@ -239,7 +239,16 @@ def test_boilerplate_brings_no_candidates(conn: psycopg.Connection) -> None:
         " where s.document_id = %s and b.document_id <> s.document_id order by 1)"
     )
     assert len(scalar(conn, candidates, edited)) > MIN_TEXTS / 2
-    force(conn, learn(conn, "default", 0.5)["stop_list_id"])
+    found = learn(conn, "default", 0.5)
+
+    def mean_candidates() -> float:
+        return statistics.fmean(
+            len(scalar(conn, candidates, document_id)) for document_id in [*ids, edited]
+        )
+
+    assert found["candidates_with"] == pytest.approx(mean_candidates())
+    force(conn, found["stop_list_id"])
+    assert found["candidates_without"] == pytest.approx(mean_candidates())
     assert scalar(conn, candidates, edited) == [ids[0]]
     reported = conn.execute(
         "select document_id, minhash_score from sherlock.find_duplicates(%s)", [edited]
@@ -361,8 +370,8 @@ def test_signatures_equal_python(
         conn,
         "insert into sherlock.stop_lists (shingle_kind, shingle_width, learnt_from,"
         "  document_share, text_count, shingle_count, measured_count, mean_removed_share,"
-        "  too_few_count)"
-        " values ('word', 2, 'default', 0.5, 1, 1, 1, 0, 0) returning stop_list_id",
+        "  too_few_count, candidates_with, candidates_without)"
+        " values ('word', 2, 'default', 0.5, 1, 1, 1, 0, 0, 0, 0) returning stop_list_id",
     )
     conn.execute(
         "insert into sherlock.stop_shingles"
@@ -404,7 +413,7 @@ def test_lookups_do_not_walk_the_list(conn: psycopg.Connection) -> None:
     conn.execute("set local statement_timeout = '20s'")
     conn.execute(
         "insert into sherlock.stop_lists overriding system value"
-        " values (900, 'word', 2, 'default', 0.5, 1, 1, 1, 0, 0)"
+        " values (900, 'word', 2, 'default', 0.5, 1, 1, 1, 0, 0, 0, 0)"
     )
     conn.execute(
         "insert into sherlock.stop_shingles"

@@ -57,6 +57,18 @@ stop_lists = Table(
         comment="Of these, the mean share of a text's shingles that is on the list.",
     ),
     integer_column("too_few_count", "Of these, texts with too few other shingles to be signed."),
+    Column(
+        "candidates_with",
+        Double,
+        nullable=False,
+        comment="Mean number of candidates of level 1 for a text with its boilerplate.",
+    ),
+    Column(
+        "candidates_without",
+        Double,
+        nullable=False,
+        comment="The same without the shingles of the list.",
+    ),
     timestamp_column("learnt_at", "When it was learnt.", default=True),
     CheckConstraint("shingle_kind in ('word', 'char')", name="shingle_kind"),
     CheckConstraint("document_share > 0 and document_share < 1", name="document_share"),
