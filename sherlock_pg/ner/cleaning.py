@@ -114,7 +114,7 @@ _SENTENCE_AFTER_ABBREVIATION = re.compile(
 _PLACEHOLDER = re.compile(
     r"_{2,}|(?<![A-Z])X{3,}|[<>\[\]{}#]|SU\s+NOMBRE|NOMBRE\s+COMPLETO|NOMBRES\s+Y\s+APELLIDOS"
     r"|ESCRIB[AE]|INSERT[AE]\s"
-    r"|\.{4,}|…|(?<![A-Z])N\.?N\.?(?![A-Z])|FULANO|DILIGENCI"
+    r"|\d{1,2}\s+DE\s+[A-Z]{4,10}\s+DEL?\s+\d{4}|\.{4,}|…|(?<![A-Z])N\.?N\.?(?![A-Z])|FULANO|DILIGENCI"
 )
 _NOT_A_NAME = re.compile(
     r"(?:LA\s+|EL\s+)?(?:FALLO|SENTENCIA|PROVIDENCIA|DECISION|RESOLUCION|ACTOS?|OFICIO|COMPARENDO"

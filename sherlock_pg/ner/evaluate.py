@@ -16,7 +16,7 @@ NAME_SIMILARITY = 0.85
 """From this ratio on two normalised names are the same party."""
 
 EVALUATED_ROLES = (Role.DEMANDANTE, Role.DEMANDADO, Role.CEDULA, Role.CORREO)
-_COUNTED_IDS = (IdType.CC, IdType.CE, IdType.PPT, IdType.NIT)
+_COUNTED_IDS = (IdType.CC, IdType.CE, IdType.PPT, IdType.PA, IdType.NIT)
 
 Extractor = Callable[[str], Sequence[Entity]]
 

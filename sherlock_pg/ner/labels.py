@@ -12,6 +12,7 @@ from sherlock_pg.ner.lexicon import (
     ANY_LABEL,
     DEFENDANT,
     INSTITUTION_HEAD,
+    LEGAL_FORM_END,
     PLAINTIFF,
     is_person,
 )
@@ -108,6 +109,8 @@ def _value_of(view: View, label: re.Match[str]) -> Span | None:
     capitalised = view.text[label.start()].isupper()
     if not folded[start:end].strip():
         return _value_below(view, end, label) if capitalised or mark else None
+    if _is_bare_label(folded[start:end]):
+        return None
     if not mark and not _starts_a_value(view, label, start, capitalised):
         return None
     return start, _wrapped_end(view, start, end, _PLURAL.search(label.group()) is not None)
@@ -239,7 +242,9 @@ def _is_above_a_label(folded: str, line_end: int) -> bool:
 
 def _lists_another(line: str) -> bool:
     """Tell whether a line of its own is one more party below a plural label."""
-    if not 5 <= len(line.strip()) <= 90 or line.rstrip().endswith((":", ".")):
+    if not 5 <= len(line.strip()) <= 90 or line.rstrip().endswith(":"):
+        return False
+    if line.rstrip().endswith(".") and not LEGAL_FORM_END.search(line):
         return False
     if re.match(r"\s*(?:JUZGADO|JUEZ|TRIBUNAL|CORTE|CONSEJO|SALA)(?![A-Z])", line):
         return False

@@ -55,6 +55,7 @@ _NARRATIVES = tuple(
     for pattern in (
         # promovida (a través de apoderado,) por X (en) contra (de) Y
         rf"{_FILED}\s*(?:,[^,.;\n]{{0,80}},|\s(?!POR\b)[^,.;\n]{{1,60}}?)??\s*POR\s+"
+        r"(?:SU\s+(?:DEFENSORA?|APODERAD[OA]|ABOGAD[OA]|MADRE|PADRE|ESPOS[OA]|HERMAN[OA])[\s,]+)?"
         rf"(?P<plaintiff>[^\n;.]{{2,260}}?)[\s,]+(?:Y\s+)?{_AGAINST}\s+{_DEFENDANT}",
         # ... y por X contra Y
         rf"\sY\s+POR\s+(?P<plaintiff>[A-Z][^\n;.]{{4,120}}?)[\s,]+{_AGAINST}\s+{_DEFENDANT}",
@@ -105,7 +106,9 @@ _DEFENDANTS = (
     ),
     re.compile(
         rf"(?<![A-Z])(?:DEMANDO|DEMANDAMOS|DEMANDAR|ACCIONO|ENTUTELO|ENTUTELAR|DIRIJO|DIRIGE"
-        rf"|DIRIGIDA|PROMUEVO|INTERPONGO)(?![A-Z])(?:{_SENTENCE}{{0,90}}?\s{_AGAINST})?\s+(?:A\s+)?(?P<defendant>(?:AL?\s|EL\s|LA\s|LOS\s|LAS\s)?[^.;\n]{{3,200}})"
+        rf"|DIRIGIDA|PROMUEVO|INTERPONGO)(?![A-Z])"
+        r"(?:\s+EN\s+(?:ACCION\s+DE\s+)?TUTELA)?"
+        rf"(?:{_SENTENCE}{{0,90}}?\s{_AGAINST})?\s+(?:A\s+)?(?P<defendant>(?:AL?\s|EL\s|LA\s|LOS\s|LAS\s)?[^.;\n]{{3,200}})"
     ),
 )
 _WEAK_DEFENDANTS = (
