@@ -34,7 +34,8 @@ _KINDS = (
         IdType.CC,
         r"C(?:EDU[LI1]AS?|ED\.?)(?!\s+(?:CATASTRAL|PROFESIONAL|REAL"
         r"|MILITAR))(?:\s+DE\s+C(?:IUDADANIA|IU|\.))?"
-        r"|C[.,]?\s?C[.,]?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))|D\.\s?I\."
+        r"|C[.,]?\s?C[.,]?|C\.\s?DE\s?C\.?|DOCUMENTOS?(?:\s+DE\s+IDENTI(?:DAD|FICACION))"
+        r"|(?<=NUMERO DE )DOCUMENTO|D\.\s?I\."
         r"|IDENTIFICAD[OA]S?\s+CON(?:\s+EL)?|IDENTIFICACION|CEDULAD[OA]",
     ),
 )

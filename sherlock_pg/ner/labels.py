@@ -53,7 +53,22 @@ _NEW_PARAGRAPH = re.compile(
     r"|ABOGAD[OA]\s+EN"
     r"|ACTUANDO|OBRANDO|EN\s+MI\s+CALIDAD|E\.?\s?S\.?\s?D\b|REPUBLICA\s+DE|RAMA\s+JUDICIAL)"
 )
-_NAMED_FIELD = re.compile(r"[ \t]*(?:NOMBRES?(?:\s+Y\s+APELLIDOS)?|RAZON\s+SOCIAL)[ \t]*:")
+_NAMED_FIELD = re.compile(
+    rf"{_NUMBERING}(?:NOMBRES?(?:[ \t]+(?:Y|/)[ \t]+APELLIDOS?)?(?:[ \t]+COMPLETOS?)?"
+    r"(?:[ \t]+(?:DE[ \t]+LA|O)[ \t]+(?:ENTIDAD|EMPRESA|AUTORIDAD|RAZON[ \t]+SOCIAL|PERSONA))?"
+    r"|APELLIDOS?[ \t]+Y[ \t]+NOMBRES?|RAZON[ \t]+SOCIAL|ENTIDAD|AUTORIDAD)"
+    r"[ \t]*(?::|$|(?=\n))"
+)
+_FORM_FIELD = re.compile(
+    rf"{_NUMBERING}(?:TIPO|CLASE|NUMERO|DOCUMENTO|CEDULA|CORREO|TELEFONO|CELULAR|DIRECCION|CIUDAD"
+    r"|MUNICIPIO|DEPARTAMENTO|EDAD|SEXO|GENERO|FECHA)"
+    r"(?:[ \t]+(?:DE|Y|ELECTRONICO|NUMERO)[^\n:]{0,30})?"
+    r"[ \t]*(?::|$|(?=\n))"
+)
+_FORM_HEADING = re.compile(
+    rf"{_NUMBERING}(?:DATOS|NOMBRES?|IDENTIFICACION|INDIVIDUALIZACION|INFORMACION)\s"
+)
+_LONGEST_FORM = 10
 _OPEN_END = (",", " Y", " DE", " DEL", " LA", " LOS", "-", " E", ";", " EL", " PARA", " CON")
 _INITIALS_END = re.compile(r"(?:[A-Z]\.){2,}$|\b(?:LTDA|DRA?|SRA?)\.$")
 _BULLET = re.compile(r"[ \t]*(?:[*\-][ \t]*|\(?(?:\d{1,2}|[A-H])[.)\-]+[ \t]*)")
@@ -108,7 +123,8 @@ def _value_of(view: View, label: re.Match[str]) -> Span | None:
         return (start, inline.start()) if folded[start : inline.start()].strip(" \t/|,-") else None
     capitalised = view.text[label.start()].isupper()
     if not folded[start:end].strip():
-        return _value_below(view, end, label) if capitalised or mark else None
+        heads = _FORM_HEADING.match(folded, line_start) is not None
+        return _value_below(view, end, label) if capitalised or mark or heads else None
     if _is_bare_label(folded[start:end]):
         return None
     if not mark and not _starts_a_value(view, label, start, capitalised):
@@ -154,6 +170,9 @@ def _value_below(view: View, label_end: int, label: re.Match[str]) -> Span | Non
     """
     folded = view.folded
     lines = _lines_from(folded, label_end + 1, 16)
+    field = _named_field(folded, lines)
+    if field is not None:
+        return field
     below = 0
     while below < len(lines) and _is_bare_label(folded[slice(*lines[below])]):
         below += 1
@@ -165,10 +184,22 @@ def _value_below(view: View, label_end: int, label: re.Match[str]) -> Span | Non
     if below or not lines or _STOP_LINE.match(folded, *lines[0]):
         return None
     start, end = lines[0]
-    field = _NAMED_FIELD.match(folded, start, end)
-    if field:
-        return field.end(), end
+    if _FORM_FIELD.match(folded, start, end):
+        return None
     return start, _wrapped_end(view, start, end, _PLURAL.search(label.group()) is not None)
+
+
+def _named_field(folded: str, lines: list[Span]) -> Span | None:
+    """Find the value of a field for the name in a form whose heading is a party's label."""
+    for number, (start, end) in enumerate(lines[:_LONGEST_FORM]):
+        field = _NAMED_FIELD.match(folded, start, end)
+        if field:
+            if folded[field.end() : end].strip():
+                return field.end(), end
+            return lines[number + 1] if number + 1 < len(lines) else None
+        if _ROLE_WORD.search(folded, start, end):
+            return None
+    return None
 
 
 def _bare_labels_above(folded: str, line_start: int) -> int:

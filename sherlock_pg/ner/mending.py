@@ -26,6 +26,10 @@ _FOOTNOTE_MARK = re.compile(
     r"\d(?=[ \t]*\n)"
     rf"(?:(?<={_LETTER}{{4}}.)|(?<={_LETTER}\).)|(?<={_LETTER}\.\).))"
 )
+_SURNAMES_FIELD = re.compile(
+    r"(?<=\n)(?P<names>[ \t]*nombres?[ \t]*:[^\n:]{2,40})(?P<field>\n[ \t]*apellidos?[ \t]*:)",
+    re.IGNORECASE,
+)
 _SENTENCE_LINE = 45
 """A shorter line that ends without a full stop is taken for a heading or an item of a form."""
 
@@ -40,6 +44,9 @@ class Mended:
     def __init__(self, text: str) -> None:
         self.text, offsets = _compose(text)
         self.text = _FOOTNOTE_MARK.sub(" ", self.text)
+        self.text = _SURNAMES_FIELD.sub(
+            lambda match: match["names"] + " " * len(match["field"]), self.text
+        )
         self.text = _BLANK_LINES.sub(_close_gap, self.text)
         self.text, self._offsets = _join_words(self.text, offsets)
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from sherlock_pg.ner.cleaning import Span, is_institution, is_name, trim
 from sherlock_pg.ner.folding import View
-from sherlock_pg.ner.lexicon import DEFENDANT, GIVEN_NAMES, INSTITUTION_HEAD, PLAINTIFF
+from sherlock_pg.ner.lexicon import DEFENDANT, GIVEN_NAMES, INSTITUTION_HEAD, PLAINTIFF, is_person
 from sherlock_pg.ner.roles import Role
+from sherlock_pg.ner.speaker import acts_for
 from sherlock_pg.ner.split import split_parties
 
 _MOST_MATCHES = 60
 _LONGEST_LEAD = 45
 
-_AGAINST = r"(?:(?:EN\s+)?-?\s?CONTRA(?:\s+DEL?)?|FRENTE\s+AL?|VS\.?|VERSUS)"
+_AGAINST = r"(?:(?:EN\s+)?-?\s?CONTRA(?:\s+DEL?)?|FRENTE\s+AL?|VS\.?|VERSUS)(?:\s?:)?"
 _ACTION = (
     r"(?:ACCION(?:ES)?\s+(?:PUBLICA\s+|CONSTITUCIONAL(?:ES)?\s+)?DE\s+(?:TUTELA|HABEAS\s+CORPUS"
     r"|AMPARO|CUMPLIMIENTO|GRUPO|NULIDAD[^.\n;,]{0,50})"
@@ -78,7 +79,7 @@ _NARRATIVES = tuple(
         # acción de tutela (No. 12) de X contra Y; acción de tutela - X - contra Y
         rf"(?<![A-Z]){_ACTION}(?:\s+N(?:O|UMERO|RO)?[^\sA-Z]?\s*[\d\-]{{2,25}})?\s*"
         r"(?:DE\s+|DEL\s+SENOR\s+|[:\-]\s*(?:DE\s+)?|PROMOVID[OA]\s+POR\s+)"
-        rf"(?P<plaintiff>[A-Z][^\n;:]{{4,160}}?)[\s\-,]+{_AGAINST}[\s:]+(?P<defendant>[^\n;]{{3,220}})",
+        rf"(?P<plaintiff>[A-Z][^\n;:.]{{4,160}}?)[\s\-,]+{_AGAINST}[\s:]+(?P<defendant>[^\n;]{{3,220}})",
         # acción de tutela que instauró X contra Y
         rf"(?<![A-Z]){_ACTION}\s+QUE\s+{_FILES}\s+(?P<plaintiff>[A-Z][^\n;.]{{4,200}}?)"
         rf"[\s,]+{_AGAINST}\s+{_DEFENDANT}",
@@ -95,6 +96,16 @@ _NARRATIVES = tuple(
         r"(?P<plaintiff>[A-Z][^\n:;\d]{5,100}?)\s+(?:VS\.?|VS\ue000|VERSUS|V\.S\.?|V/S)\s+"
         r"(?P<defendant>[^\n;]{3,160})",
     )
+)
+_CIRCUMSTANCES_FOLLOW = _NARRATIVES[3:6]
+"""Those in which what a party is, and for whom it acts, stands between its name and the verb."""
+_IN_FIRST_PERSON = re.compile(
+    r"\b(?:instauro|interpongo|presento|formulo|promuevo|demando|solicito|inco[oó]o?|impetro|elevo"
+    r"|acudo|invoco)\b"
+)
+_SIDE_BY_SIDE = re.compile(
+    rf"(?:^|[.:]\s)\s*(?P<plaintiff>[A-Z][^\n:;.,\d]{{5,80}}?)\s+{_AGAINST}\s+{_DEFENDANT}",
+    re.MULTILINE,
 )
 _PETITIONER = re.compile(
     rf"(?<![A-Z]){_TITLE}\s+(?P<plaintiff>[A-Z][^\n.;,(]{{3,90}}?)\s*(?:[,(]{_SENTENCE}{{0,240}}?)?"
@@ -175,9 +186,24 @@ def narrated(view: View) -> Iterator[tuple[Role, Span]]:
     for regex in _NARRATIVES:
         for match in _overlapping(regex, view.flow):
             plaintiff, defendant = match.span("plaintiff"), match.span("defendant")
-            if _begins_with_a_name(view, plaintiff) and _begins_with_a_name(view, defendant):
-                yield Role.DEMANDANTE, plaintiff
-                yield Role.DEMANDADO, defendant
+            if not _begins_with_a_name(view, plaintiff) or not _begins_with_a_name(view, defendant):
+                continue
+            if regex in _CIRCUMSTANCES_FOLLOW:
+                if _IN_FIRST_PERSON.search(view.text, plaintiff[1], defendant[0]):
+                    continue
+                plaintiff = acts_for(view, plaintiff[1], defendant[0])[0] or plaintiff
+            yield Role.DEMANDANTE, plaintiff
+            yield Role.DEMANDADO, defendant
+    for match in _overlapping(_SIDE_BY_SIDE, view.flow):
+        plaintiff, defendant = match.span("plaintiff"), match.span("defendant")
+        name = view.folded[slice(*plaintiff)]
+        if (
+            is_person(name)
+            and not GIVEN_NAMES.isdisjoint(name.split())
+            and _begins_with_a_name(view, defendant)
+        ):
+            yield Role.DEMANDANTE, plaintiff
+            yield Role.DEMANDADO, defendant
     for regex in _DEFENDANTS:
         for match in _overlapping(regex, view.flow):
             if _begins_with_a_name(view, match.span("defendant")):

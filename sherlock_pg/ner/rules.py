@@ -169,7 +169,10 @@ def party(view: View, role: Role, span: Span, source: Source, score: float) -> E
     if not is_name(name) or _BLANK.match(view.folded, end):
         return None
     if not (
-        is_institution(name) or starts_with_given_name(name) or _is_capitalised(view, start, end)
+        is_institution(name)
+        or starts_with_given_name(name)
+        or _is_capitalised(view, start, end)
+        or (source is Source.FIRST_PERSON and is_person(name))
     ):
         return None
     return Entity(

@@ -15,7 +15,7 @@ _INTRODUCTION = re.compile(
     r"|DEBIDAMENTE\s+)?IDENTIFICAD[OA@]S?|IDENTIFICAD|IDENTIFICO|ME\s+IDENTIFICO|CIUDADAN[OA]S?\s"
     r"|(?:CON|DE|TENGO|PORTADOR[A]?\s+DE\s+LA|TITULAR\s+DE\s+LA)\s+(?:C\.?\s?C(?![A-Z])|CEDULA"
     r"|DOCUMENTO\s+DE\s+IDENT|NUMERO\s+DE\s+CEDULA|CC(?![A-Z]))"
-    r"|CEDULAD[OA]|C\.\s?C\.|CC(?![A-Z])|COLOMBIAN[OA]S?\s?,|VECIN[OA]S?\s|ABOGAD[OA]S?(?![A-Z])"
+    r"|CEDULAD[OA]|CEDULA\s+(?:DE\s+CIU|N|\d)|C\.\s?C\.|CC(?![A-Z])|COLOMBIAN[OA]S?\s?,|VECIN[OA]S?\s|ABOGAD[OA]S?(?![A-Z])"
     r"|DOMICILIAD[OA]|PRIVAD[OA]\s+DE\s+LA|EN\s+MI\s+(?:CALIDAD|CONDICION|PROPIO)|EN\s+(?:CALIDAD"
     r"|NOMBRE)|OBRANDO|ACTUANDO"
     r"|COMPAREZCO|ACUDO|ME\s+DIRIJO|ME\s+PERMITO|INTERPONGO|INSTAURO|PROMUEVO|PRESENTO|FORMULO"
@@ -47,13 +47,16 @@ _LAWYER = re.compile(
     r"|REPRESENTANTE\s+(?:LEGAL|JUDICIAL)(?:\s+(?:SUPLENTE|PRINCIPAL))?|GERENTE(?:\s+(?:GENERAL"
     r"|Y\s+REPRESENTANTE\s+LEGAL))?|EN\s+(?:NOMBRE\s+Y\s+)?REPRESENTACION)\s+"
     r"(?:DEL\s+|DE\s+|DE\s+LA\s+)(?P<principal>[^\n;]{4,160})"
+    r"|(?<![A-Z])PODER(?:\s+[A-Z,]{1,12}){0,5}\s+(?:CONFERIDO|OTORGADO)\s+POR\s+"
+    r"(?P<grantor>[^\n;]{4,160})"
 )
 _OWN_CAUSE = re.compile(
     r"(?<![A-Z])(?:EN\s+(?:MI\s+)?(?:NOMBRE\s+PROPIO|PROPIO\s+NOMBRE|CAUSA\s+PROPIA)"
     r"|A\s+NOMBRE\s+PROPIO|EN\s+MI\s+PROPIO)"
 )
 _ACTS_FOR = re.compile(
-    r"(?<![A-Z])(?:APODERAD[OA]S?\s|DEFENSORA?\s+(?:DE|PUBLIC|CONTR|TECN)|MANDATARI[OA])"
+    r"(?<![A-Z])(?:APODERAD[OA]S?\s|PODER(?=\s+[A-Z ,]{0,60}POR\s)"
+    r"|DEFENSORA?\s+(?:DE|PUBLIC|CONTR|TECN)|MANDATARI[OA])"
 )
 _THIRD_PERSON = re.compile(
     r"(?:EL|LA|LOS|LAS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|DOCTORA?|ACCIONAD|MENOR)"
@@ -64,7 +67,7 @@ _RELATED = re.compile(
     r"|SOBRIN[OA]|NIET[OA])(?![A-Z])"
 )
 _CO_PLAINTIFF = re.compile(
-    r"(?:,|,?\s+Y)\s+(?P<plaintiff>[A-Z][A-Z' \-]{5,70}?)\s*,?\s+(?:MAYOR|TAMBIEN|IDENTIFICAD"
+    r"(?:,?\s+Y|,)\s+(?P<plaintiff>[A-Z][A-Z' \-]{5,70}?)\s*,?\s+(?:MAYOR|TAMBIEN|IDENTIFICAD"
     r"|CON\s+C|CEDULAD|C\.\s?C|CC(?![A-Z]))"
 )
 _SIGNATURE = re.compile(
@@ -91,7 +94,8 @@ def speakers(view: View) -> Iterator[Span]:
         cue = _INTRODUCTION.search(flow, *match.span("plaintiff"))
         start = match.start("plaintiff")
         end = cue.start() if cue else match.end()
-        if start not in checked and _is_someone(view, (start, end)):
+        spoken = cue is not None and _is_lower_case_name(view, (start, end))
+        if start not in checked and (spoken or _is_someone(view, (start, end))):
             yield from _for_whom(view, (start, end))
 
 
@@ -109,7 +113,7 @@ def principals(view: View) -> Iterator[Span]:
     """Give raw values of those for whom a lawyer acts, good where nobody speaks for himself."""
     for match in _LAWYER.finditer(view.flow):
         if _ACTS_FOR.match(view.flow, match.start()):
-            yield match.span("principal")
+            yield match.span("principal" if match["principal"] else "grantor")
 
 
 def _sentence_start(flow: str, offset: int) -> int | None:
@@ -136,17 +140,11 @@ def _for_whom(view: View, speaker: Span) -> Iterator[Span]:
     """Give the speaker, or the one for whom the speaker acts as a lawyer or officer."""
     flow = view.flow
     limit = speaker[1] + _SENTENCE_LIMIT
-    own_cause = _OWN_CAUSE.search(flow, speaker[1], limit)
-    acting = None if own_cause else _LAWYER.search(flow, speaker[1], limit)
-    if acting:
-        principal = acting.span("principal")
-        company = _trimmed(view, principal)
-        lawyer = _ACTS_FOR.match(flow, acting.start()) is not None
-        if company and (lawyer or is_institution(company)):
-            yield principal
-            return
-        if lawyer:
-            return
+    principal, is_lawyer = acts_for(view, speaker[1], limit)
+    if principal is not None:
+        yield principal
+    if principal is not None or is_lawyer:
+        return
     yield speaker
     rest = flow[speaker[1] : limit].split("\n")[0]
     for other in _CO_PLAINTIFF.finditer(rest):
@@ -157,12 +155,38 @@ def _for_whom(view: View, speaker: Span) -> Iterator[Span]:
             yield span
 
 
+def acts_for(view: View, start: int, end: int) -> tuple[Span | None, bool]:
+    """Find for whom somebody acts whose circumstances stand in a span.
+
+    Returns:
+        The raw value of the client or company, if it is named, and whether a lawyer acts.
+    """
+    if _OWN_CAUSE.search(view.flow, start, end):
+        return None, False
+    acting = _LAWYER.search(view.flow, start, end)
+    if acting is None:
+        return None, False
+    principal = acting.span("principal" if acting["principal"] else "grantor")
+    name = _trimmed(view, principal)
+    is_lawyer = _ACTS_FOR.match(view.flow, acting.start()) is not None
+    return (principal if name and (is_lawyer or is_institution(name)) else None), is_lawyer
+
+
 def _trimmed(view: View, span: Span) -> str | None:
     pieces = split_parties(view.folded, *span)
     trimmed = trim(view.folded, *pieces[0]) if pieces else None
     if trimmed is None or not is_name(view.folded[slice(*trimmed)]):
         return None
     return view.folded[slice(*trimmed)]
+
+
+def _is_lower_case_name(view: View, span: Span) -> bool:
+    """Tell whether a raw value is a name in small letters: 'yo, edilma castro, con cedula'."""
+    trimmed = trim(view.folded, *span)
+    if trimmed is None or trimmed[0] - span[0] > 2:
+        return False
+    name = view.folded[slice(*trimmed)]
+    return view.text[slice(*trimmed)].islower() and is_name(name) and is_person(name)
 
 
 def _is_someone(view: View, span: Span) -> bool:
