@@ -12,6 +12,9 @@ from sherlock_pg.tuning.ensemble import Bools, Floats, Ranks, ScoreClass
 SHORTFALL_COST = 5.0
 """What a missed point of an aim weighs, in points of recall at HIGH or precision at MEDIUM."""
 
+CREDIT_RANGE = 0.10
+"""What is gained at a class counts less, the more is missing to its aim; from here on nothing."""
+
 REPORTED_Z = 1.6448536269514722
 """One-sided 95 %, for what is said of a figure."""
 
@@ -97,15 +100,19 @@ class Figures:
     def worth(self, aims: Aims) -> float:
         """Return how well the aims are served: 2 is perfect.
 
-        Recall at HIGH plus precision at MEDIUM, less five times what is missing to each aim. That
-        nothing is HIGH misses no aim, but has no recall either.
+        Recall at HIGH and precision at MEDIUM, each as far as the aim at its class is met, less
+        five times what is missing to the aims. That nothing is HIGH misses no aim, but has no
+        recall either.
         """
-        missing = max(0.0, aims.precision_at_high - _or(self.high.precision, 1.0)) + max(
-            0.0, aims.recall_at_medium - _or(self.medium.recall, 1.0)
-        )
-        return (
-            _or(self.high.recall, 0.0) + _or(self.medium.precision, 0.0) - SHORTFALL_COST * missing
-        )
+        worth = 0.0
+        for gained, reached, aim in (
+            (self.high.recall, self.high.precision, aims.precision_at_high),
+            (self.medium.precision, self.medium.recall, aims.recall_at_medium),
+        ):
+            missing = max(0.0, aim - _or(reached, 1.0))
+            credit = max(0.0, 1 - missing / CREDIT_RANGE)
+            worth += credit * _or(gained, 0.0) - SHORTFALL_COST * missing
+        return worth
 
 
 def wilson_lower(successes: Floats, trials: Floats, z: float) -> Floats:

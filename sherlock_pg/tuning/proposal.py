@@ -22,6 +22,10 @@ LEAST_LABELS = 20
 LEAST_GAIN = 0.01
 """What a proposal must gain on held-out pairs (`Figures.worth`) to be made."""
 
+MOST_MISSED = 0.10
+"""A proposal that misses the precision at HIGH by more than this on held-out pairs is not made: it
+would only move the class about."""
+
 
 class Outcome(StrEnum):
     """What becomes of a document type."""
@@ -215,6 +219,14 @@ def _proposal(
     )
     if proposed == current:
         reason = "today's settings are already the best that were found"
+    elif (
+        held_out.high.precision is not None
+        and held_out.high.precision < options.aims.precision_at_high - MOST_MISSED
+    ):
+        reason = (
+            "the precision at HIGH is out of reach: held-out pairs came to"
+            f" {held_out.high.precision:.4f}, {options.aims.precision_at_high:g} is wanted"
+        )
     elif calibration.gain < LEAST_GAIN:
         reason = "on held-out pairs the settings that were found are no better than today's"
     else:

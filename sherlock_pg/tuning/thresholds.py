@@ -142,7 +142,7 @@ def high_cut(curve: Curve, aim: float) -> int:
 
     The lowest cut whose precision reaches the aim with a margin (80 % lower bound by Wilson). If
     the sample is too small for that: of the cuts whose measured precision reaches the aim, the one
-    with the best lower bound. If none does: the best exchange of recall for missing precision.
+    with the best lower bound. If none does: of all cuts that one.
     """
     bound = wilson_lower(curve.true_positives, curve.reported, MARGIN_Z)
     has_margin = np.flatnonzero(bound >= aim)
@@ -151,7 +151,7 @@ def high_cut(curve: Curve, aim: float) -> int:
     is_measured = np.flatnonzero(curve.precision >= aim)
     if is_measured.size:
         return int(is_measured[np.argmax(bound[is_measured])])
-    return int(np.argmax(curve.recall - SHORTFALL_COST * (aim - curve.precision)))
+    return int(np.argmax(bound))
 
 
 def medium_cut(curve: Curve, aim: float) -> int:

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from sherlock_pg.evaluation.scored import ScoredPair
 from sherlock_pg.tuning.ensemble import Pairs, ScoreClass, Settings, ensemble_scores
 
+# PostgreSQL refuses products that underflow; no level and no weight is anywhere near.
+share = st.one_of(st.just(0.0), st.floats(1e-9, 1))
+
 # Slots agree in 128ths and boosts in a few steps, so that ties at the fifth digit are common.
 level = st.one_of(
     st.none(),
-    st.floats(0, 1),
+    share,
     st.integers(0, 128).map(lambda slots: slots / 128),
     st.integers(0, 20000).map(lambda step: step / 20000),
     st.sampled_from([0.0, 0.05 / 0.35, 0.1 / 0.35, 0.2 / 0.35, 0.30000000000000004 / 0.35, 1.0]),
@@ -26,7 +29,7 @@ weight_triple = st.one_of(
     st.tuples(st.integers(0, 20), st.integers(0, 20))
     .filter(lambda pair: sum(pair) <= 20)
     .map(lambda pair: (pair[0] / 20, pair[1] / 20, round(1 - sum(pair) / 20, 2))),
-    st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
+    st.tuples(share, share, share),
 )
 descending = st.lists(st.integers(1, 9999), min_size=3, max_size=3, unique=True).map(
     lambda steps: [step / 10000 for step in sorted(steps, reverse=True)]

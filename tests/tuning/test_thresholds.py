@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sherlock_pg.tuning.ensemble import Pairs, Settings
-from sherlock_pg.tuning.figures import MARGIN_Z, Aims, Figures, lower_bound, wilson_lower
+from sherlock_pg.tuning.figures import (
+    MARGIN_Z,
+    Aims,
+    ClassFigures,
+    Figures,
+    lower_bound,
+    wilson_lower,
+)
 from sherlock_pg.tuning.thresholds import (
     LOWEST_MEDIUM,
     SMALLEST_STEP,
@@ -124,10 +131,23 @@ def test_high_with_few_labels_takes_what_is_measured() -> None:
     assert found.upper[high_cut(found, 0.99)] == 0.7
 
 
-def test_high_out_of_reach_is_the_best_exchange() -> None:
-    # Everywhere a quarter is wrong, and nothing is gained by reporting less.
-    found = curve([0.9, 0.8, 0.7] * 10, [0.9, 0.8, 0.7] * 3)
-    assert found.upper[high_cut(found, 0.99)] == 0.7
+def test_high_out_of_reach_is_where_the_precision_is_surest() -> None:
+    # A quarter is wrong at .9 and at .8, a half at .7: more pairs of the same share are surer.
+    found = curve([0.9, 0.8] * 12 + [0.7] * 12, [0.9, 0.8] * 4 + [0.7] * 12)
+    assert found.upper[high_cut(found, 0.99)] == 0.8
+
+
+def test_gains_count_as_far_as_the_aim_is_met() -> None:
+    def worth(true_positives: int, false_positives: int) -> float:
+        high = ClassFigures(true_positives, false_positives, 1000)
+        return Figures(high, ClassFigures(1000, 0, 1000), high).worth(Aims(0.99, 0.95))
+
+    assert worth(1000, 0) == 2
+    assert worth(0, 0) == 1
+    # .9 precision is no better than nothing HIGH, whatever the recall; .985 is better.
+    assert worth(900, 100) < worth(0, 0) < worth(985, 15)
+    # From ten points on, recall is worth nothing.
+    assert worth(800, 800) == worth(400, 400) < worth(400, 300)
 
 
 def test_medium_is_the_highest_cut_that_keeps_the_recall() -> None:

@@ -168,8 +168,10 @@ def test_an_aim_out_of_reach_is_said(sherlock: Sherlock, decided: str, database_
     assert not aims["precision_at_high"]["is_reached"]
     assert "NOT REACHED" in ran.out
     assert aims["precision_at_high"]["best_possible"] < 0.99
-    if of_type["outcome"] != "proposed":
-        assert active_rows(database_url) == before
+    assert of_type["outcome"] == "unchanged" and "out of reach" in of_type["reason"]
+    assert of_type["proposed"] == of_type["today"]
+    assert "nothing is proposed" in ran.err
+    assert active_rows(database_url) == before
 
 
 def test_too_few_labels_are_an_error(
