@@ -93,13 +93,15 @@ def _axis(top: int) -> Iterator[str]:
 
 
 def _thresholds(thresholds: Mapping[str, float], top: int, bottom: int) -> Iterator[str]:
-    for name, value in thresholds.items():
+    for number, (name, value) in enumerate(thresholds.items()):
         x = _LEFT + _PLOT * value
         yield (
             f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom}" stroke="{_INK}"'
             ' stroke-dasharray="4 3"/>'
         )
-        yield _text(x, top - 4, f"{name} {value:g}", anchor="middle", size=10)
+        # At two heights: thresholds may be near each other.
+        above = top - 4 - number % 2 * 12
+        yield _text(x, above, f"{name} {value:g}", anchor="middle", size=10)
 
 
 def _kinds(
