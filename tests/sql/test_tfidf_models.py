@@ -166,6 +166,7 @@ def test_a_model_needs_a_collection(conn: psycopg.Connection) -> None:
         "vectorize_documents(-1, '{1}')",
         "vectorize_missing(-1)",
         "activate_tfidf_model(-1)",
+        "archive_tfidf_model(-1)",
         "drop_tfidf_model(-1)",
     ],
 )
@@ -308,11 +309,43 @@ def test_dropping_removes_the_model_its_features_and_its_partition(
     assert len(vectorised(own, kept)) == len(TEXTS)
 
 
-def test_the_active_model_is_not_dropped(conn: psycopg.Connection) -> None:
+@pytest.mark.parametrize("function", ["drop_tfidf_model", "archive_tfidf_model"])
+def test_the_active_model_is_not_dropped(conn: psycopg.Connection, function: str) -> None:
     model_id = create_model(conn)
     conn.execute("select sherlock.activate_tfidf_model(%s)", [model_id])
-    assert_fails(conn, "SH033", "select sherlock.drop_tfidf_model(%s)", model_id)
+    assert_fails(conn, "SH033", f"select sherlock.{function}(%s)", model_id)
     assert active(conn) == model_id
+
+
+def test_an_archived_model_keeps_its_vocabulary_only(own: psycopg.Connection) -> None:
+    add_documents(own)
+    model_id = create_model(own)
+    fill(own, model_id)
+    for _ in range(2):
+        own.execute("select sherlock.archive_tfidf_model(%s)", [model_id])
+    assert statuses(own) == {model_id: "archived"}
+    features = "select count(*) from sherlock.tfidf_features where model_id = %s"
+    assert scalar(own, features, model_id) == len(TERMS)
+    partition = f"sherlock.document_vectors_model_{model_id}"
+    assert scalar(own, "select to_regclass(%s)", partition) is None
+    for call in ("activate_tfidf_model(%s)", "build_tfidf_index(%s)", "vectorize_missing(%s)"):
+        assert_fails(own, "SH037", f"select sherlock.{call}", model_id)
+    own.execute("select sherlock.drop_tfidf_model(%s)", [model_id])
+    assert statuses(own) == {}
+    assert scalar(own, features, model_id) == 0
+
+
+def test_a_model_says_what_it_was_fitted_under(conn: psycopg.Connection) -> None:
+    add_documents(conn)
+    add_documents(conn)
+    conn.execute("update sherlock.collections set tfidf_max_features = 700")
+    model_id = scalar(conn, CREATE[:-1] + ", 20)", "default", TERMS, IDF, 4, 1, 2)
+    row = conn.execute(
+        "select sample_limit, max_features, document_count, drift from sherlock.tfidf_models"
+        " where model_id = %s",
+        [model_id],
+    ).fetchone()
+    assert row == (20, 700, 8, None)
 
 
 def test_of_two_activations_at_once_exactly_one_model_stays_active(
