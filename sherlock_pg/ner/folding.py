@@ -92,7 +92,9 @@ _MAIL_LIKE = re.compile(
     r"(?<![A-Za-z0-9._%+\-])[A-Za-z0-9._%+\-]{1,64}\s?[@©]\s?[A-Za-z0-9.\-]{1,100}"
 )
 _STOP_LINE = re.compile(rf"[ \t]*(?:[\d.\-)*]{{1,8}}[ \t]*)?{ANY_LABEL}")
-_LEADING_WORD = re.compile(r"^[ \t]*(?P<word>[A-Z0-9|!]{8,14})(?=\s?[:;])", re.MULTILINE)
+_LEADING_WORD = re.compile(
+    r"^[ \t]*(?P<word>[A-Z0-9|!]{8,14}|[A-Z]{2,10} [A-Z]{1,10})(?=\s?[:;])", re.MULTILINE
+)
 _CUES = Vocabulary(
     (
         *("TUTELA", "HABEAS", "CEDULA", "CIUDADANIA", "IDENTIFICADO", "IDENTIFICADA", "LIBERTAD"),
@@ -126,6 +128,9 @@ def fold_labels(text: str) -> str:
 def _repair_label(match: re.Match[str]) -> str:
     """Read a misread label ('AECIONADO:') as the only label that is one letter or two away."""
     word = match.group("word")
+    if " " in word:
+        joined = word.replace(" ", "")
+        return match.group().replace(word, f"{joined} ") if joined in MISREAD_LABELS else match[0]
     if word in MISREAD_LABELS:
         return match.group()
     best = min(

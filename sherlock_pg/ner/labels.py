@@ -22,7 +22,8 @@ _LONGEST_VALUE = 400
 _MOST_LABELS = 200
 
 _ROLE_WORD = re.compile(
-    rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}))(?![A-Z])"
+    rf"(?<![A-Z])(?:(?P<plaintiff>{PLAINTIFF})|(?P<defendant>{DEFENDANT}"
+    r"|AUTORIDAD(?:ES)?(?=[ \t]*:)))(?![A-Z])"
     r"(?:\s?\([A-Z]{1,2}\)|\s?/\s?AS?(?![A-Z]))?"
     r"(?:[ \t]+(?:PRINCIPAL(?:ES)?|EN\s+TUTELA|INICIAL|POPULAR(?:ES)?|CONSTITUCIONAL(?:ES)?"
     r"|N[O.°]{0,2}[ \t]*\d|\d)(?![A-Z0-9]))?"

@@ -107,6 +107,14 @@ _SIDE_BY_SIDE = re.compile(
     rf"(?:^|[.:]\s)\s*(?P<plaintiff>[A-Z][^\n:;.,\d]{{5,80}}?)\s+{_AGAINST}\s+{_DEFENDANT}",
     re.MULTILINE,
 )
+_APPOSED = re.compile(
+    rf"(?:EL|LA|LOS|LAS)\s+(?:PARTE\s+|ENTIDAD\s+)?(?:(?P<plaintiff>{PLAINTIFF})|{DEFENDANT})\s?,"
+    r"\s+(?:(?:EL|LA)\s+)?(?P<name>[A-Z][^,.;\n]{3,100})(?=,)"
+)
+_AGAINST_APPELLANT = re.compile(
+    rf"(?:POR|FORMULO|INTERPUSO|PRESENTO)\s+(?P<defendant>[^\n;.]{{3,160}}?)[\s,]+{_AGAINST}[^;.\n]{{5,300}}?"
+    rf"{_ACTION}\s+QUE\s+EN\s+SU\s+CONTRA\s+{_FILES}\s+(?P<plaintiff>[A-Z][^\n;.]{{3,160}})"
+)
 _PETITIONER = re.compile(
     rf"(?<![A-Z]){_TITLE}\s+(?P<plaintiff>[A-Z][^\n.;,(]{{3,90}}?)\s*(?:[,(]{_SENTENCE}{{0,240}}?)?"
     rf"[\s,)]{_FILES}(?![A-Z])\s+(?:{_SENTENCE}{{0,90}}?\s)?{_ACTION}(?![A-Z])"
@@ -194,12 +202,18 @@ def narrated(view: View) -> Iterator[tuple[Role, Span]]:
                 plaintiff = acts_for(view, plaintiff[1], defendant[0])[0] or plaintiff
             yield Role.DEMANDANTE, plaintiff
             yield Role.DEMANDADO, defendant
+    for match in _overlapping(_AGAINST_APPELLANT, view.flow):
+        yield Role.DEMANDANTE, match.span("plaintiff")
+        yield Role.DEMANDADO, match.span("defendant")
     for match in _overlapping(_SIDE_BY_SIDE, view.flow):
         plaintiff, defendant = match.span("plaintiff"), match.span("defendant")
         name = view.folded[slice(*plaintiff)]
         if (
             is_person(name)
-            and not GIVEN_NAMES.isdisjoint(name.split())
+            and (
+                not view.text[slice(*plaintiff)].isupper()
+                or not GIVEN_NAMES.isdisjoint(name.split())
+            )
             and _begins_with_a_name(view, defendant)
         ):
             yield Role.DEMANDANTE, plaintiff
@@ -208,6 +222,13 @@ def narrated(view: View) -> Iterator[tuple[Role, Span]]:
         for match in _overlapping(regex, view.flow):
             if _begins_with_a_name(view, match.span("defendant")):
                 yield Role.DEMANDADO, match.span("defendant")
+
+
+def apposed(view: View) -> Iterator[tuple[Role, Span]]:
+    """Give raw values that stand beside a word for a party: 'la accionante, señora X, ...'."""
+    for match in _APPOSED.finditer(view.flow):
+        if _begins_with_a_name(view, match.span("name")):
+            yield Role.DEMANDANTE if match["plaintiff"] else Role.DEMANDADO, match.span("name")
 
 
 def petitioners(view: View) -> Iterator[Span]:

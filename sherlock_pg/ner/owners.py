@@ -41,6 +41,8 @@ _ROLE_BEHIND = re.compile(
 _PROFESSIONAL_CARD = re.compile(
     r"T\.?\s?P\.?[^\d\n]{0,12}\d[\d.\-]{2,9}|TARJETA\s+PROFESIONAL[^\d\n]{0,12}\d[\d.\-]{2,9}"
 )
+_IS_A_LAWYER = re.compile(r"(?<![A-Z])(?:APODERAD[OA]|T\.\s?P\.|TARJETA\s+PROFESIONAL)")
+_OWN_CAUSE = re.compile(r"(?:NOMBRE\s+PROPIO|PROPIO\s+NOMBRE|CAUSA\s+PROPIA)")
 _BELONGING = re.compile(
     r"(?:C\.?\s?C\.?|CEDULA(?:\s+DE\s+CIUDADANIA)?|IDENTIFICACION|DOCUMENTO|NIT|NUMERO)\s+(?:DEL?"
     r"|DE\s+LA)\s+$"
@@ -130,7 +132,9 @@ class NameIndex:
                     self._view.text[match.start() + word.start() : match.end()]
                 ):
                     given = name[word.start() :]
-                    return is_person(given) and self._party_like(given) is None
+                    if is_person(given) and self._party_like(given) is None:
+                        return True
+                    break
         return False
 
     def _party_like(self, name: str) -> Role | None:
@@ -159,6 +163,9 @@ class NameIndex:
         paragraphs = list(re.finditer(r"\n\s*\n", self._text[window_start:start]))
         if paragraphs:
             window_start += paragraphs[-1].end()
+        behind = self._text[end : end + 160].split("\n\n")[0]
+        if _IS_A_LAWYER.search(behind) and not _OWN_CAUSE.search(behind):
+            return False
         return not (
             _SOMEBODY_ELSE.search(self._text, window_start, end)
             or self._names_another(window_start, end)

@@ -23,6 +23,7 @@ from sherlock_pg.ner.lexicon import is_person, starts_with_given_name
 from sherlock_pg.ner.mending import Mended
 from sherlock_pg.ner.narrative import (
     appellants,
+    apposed,
     favoured,
     is_filing,
     narrated,
@@ -97,16 +98,20 @@ def find_parties(view: View) -> list[Entity]:
         if narrated_plaintiffs and _all_among(plaintiffs, narrated_defendants):
             plaintiffs = narrated_plaintiffs
         defendants = defendants or narrated_defendants
+    apposed_plaintiffs, apposed_defendants = _both(view, apposed(view), Source.NARRATIVE)
     plaintiffs = (
         plaintiffs
         or _parties(view, Role.DEMANDANTE, speakers(view), Source.FIRST_PERSON)
+        or apposed_plaintiffs
         or _weak(view, Role.DEMANDANTE, principals(view))
         or _weak(view, Role.DEMANDANTE, petitioners(view))
         or _without(defendants, _weak(view, Role.DEMANDANTE, appellants(view)))
         or _weak(view, Role.DEMANDANTE, signers(view))
         or _weak(view, Role.DEMANDANTE, favoured(view))
     )
-    defendants = defendants or _weak(view, Role.DEMANDADO, weak_defendants(view))
+    defendants = (
+        defendants or apposed_defendants or _weak(view, Role.DEMANDADO, weak_defendants(view))
+    )
     return [*plaintiffs, *_without(plaintiffs, defendants)]
 
 
@@ -159,8 +164,20 @@ def name_key(value: str) -> str:
     return _NON_WORD.sub(" ", plain.lower().replace(".", "")).strip()
 
 
-def party(view: View, role: Role, span: Span, source: Source, score: float) -> Entity | None:
-    """Make the entity of one party from its raw span, or None where the span holds no name."""
+def party(
+    view: View, role: Role, span: Span, source: Source, score: float, *, is_spoken: bool = False
+) -> Entity | None:
+    """Make the entity of one party from its raw span, or None where the span holds no name.
+
+    Args:
+        view: the text.
+        role: which party it is.
+        span: the raw value.
+        source: how it was found.
+        score: how far it is trusted.
+        is_spoken: whether somebody introduces himself there, so that a name in small letters is
+            one too.
+    """
     trimmed = trim(view.folded, *span)
     if trimmed is None:
         return None
@@ -172,7 +189,7 @@ def party(view: View, role: Role, span: Span, source: Source, score: float) -> E
         is_institution(name)
         or starts_with_given_name(name)
         or _is_capitalised(view, start, end)
-        or (source is Source.FIRST_PERSON and is_person(name))
+        or (is_spoken and is_person(name))
     ):
         return None
     return Entity(
@@ -214,7 +231,8 @@ def _parties(
     for span in spans:
         known = list(found)
         for piece in _pieces(view, role, span, source):
-            entity = party(view, role, piece, source, score or _SCORES[source])
+            is_spoken = source is Source.FIRST_PERSON and piece[0] == span[0]
+            entity = party(view, role, piece, source, score or _SCORES[source], is_spoken=is_spoken)
             if entity is None or (found and entity.start - found[0].end > _HEADING_REACH):
                 continue
             if not any(_same_party(entity, other) for other in found) and not any(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sherlock_pg.ner.cleaning import Span, is_institution, is_name, trim
 from sherlock_pg.ner.folding import View
-from sherlock_pg.ner.lexicon import GIVEN_NAMES, is_person
+from sherlock_pg.ner.lexicon import GIVEN_NAMES, is_person, starts_with_given_name
 from sherlock_pg.ner.split import split_parties
 
 _INTRODUCTION = re.compile(
@@ -151,7 +151,9 @@ def _for_whom(view: View, speaker: Span) -> Iterator[Span]:
         if _RELATED.search(rest, 0, other.start()):
             break
         span = (speaker[1] + other.start("plaintiff"), speaker[1] + other.end("plaintiff"))
-        if is_person(view.folded[slice(*span)]):
+        if is_person(view.folded[slice(*span)]) and (
+            view.text[span[0]].isupper() or starts_with_given_name(view.folded[slice(*span)])
+        ):
             yield span
 
 
