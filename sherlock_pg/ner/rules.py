@@ -231,7 +231,11 @@ def _parties(
     for span in spans:
         known = list(found)
         for piece in _pieces(view, role, span, source):
-            is_spoken = source is Source.FIRST_PERSON and piece[0] == span[0]
+            is_spoken = (
+                source is Source.FIRST_PERSON
+                and piece[0] == span[0]
+                and view.text[slice(*piece)].islower()
+            )
             entity = party(view, role, piece, source, score or _SCORES[source], is_spoken=is_spoken)
             if entity is None or (found and entity.start - found[0].end > _HEADING_REACH):
                 continue

@@ -13,10 +13,10 @@ from sherlock_pg.ner.split import split_parties
 _INTRODUCTION = re.compile(
     r"(?<![A-Z])(?:MAYOR(?:ES)?\s+(?:DE\s+EDAD|Y\s+VECIN)|(?:LEGALMENTE\s+"
     r"|DEBIDAMENTE\s+)?IDENTIFICAD[OA@]S?|IDENTIFICAD|IDENTIFICO|ME\s+IDENTIFICO|CIUDADAN[OA]S?\s"
-    r"|(?:CON|DE|TENGO|PORTADOR[A]?\s+DE\s+LA|TITULAR\s+DE\s+LA)\s+(?:C\.?\s?C(?![A-Z])|CEDULA"
+    r"|(?:CON|DE|TENGO|PORTADOR[A]?\s+DE\s+LA|TITULAR\s+DE\s+LA)\s+(?:C[.\ue000]?\s?C(?![A-Z])|CEDULA"
     r"|DOCUMENTO\s+DE\s+IDENT|NUMERO\s+DE\s+CEDULA|CC(?![A-Z]))"
-    r"|CEDULAD[OA]|CEDULA\s+(?:DE\s+CIU|N|\d)|C\.\s?C\.|CC(?![A-Z])|COLOMBIAN[OA]S?\s?,|VECIN[OA]S?\s|ABOGAD[OA]S?(?![A-Z])"
-    r"|DOMICILIAD[OA]|PRIVAD[OA]\s+DE\s+LA|EN\s+MI\s+(?:CALIDAD|CONDICION|PROPIO)|EN\s+(?:CALIDAD"
+    r"|CEDULAD[OA]|CEDULA\s+(?:DE\s+CIU|N|\d)|C[.\ue000]\s?C[.\ue000]|CC(?![A-Z])|COLOMBIAN[OA]S?\s?,|VECIN[OA]S?\s|ABOGAD[OA]S?(?![A-Z])"
+    r"|DOMICILIAD[OA]|PRIVAD[OA]\s+DE\s+LA|EN\s+MI\s+(?:CALIDAD|CONDICION|PROPIO)|EN\s+(?:CALIDAD|CONDICION"
     r"|NOMBRE)|OBRANDO|ACTUANDO"
     r"|COMPAREZCO|ACUDO|ME\s+DIRIJO|ME\s+PERMITO|INTERPONGO|INSTAURO|PROMUEVO|PRESENTO|FORMULO"
     r"|SOLICITO|VENGO|MANIFIESTO|POR\s+MEDIO|MEDIANTE|A\s+TRAVES|RESIDENTE\s|NACIONAL\s+VENEZ"
@@ -58,6 +58,10 @@ _ACTS_FOR = re.compile(
     r"(?<![A-Z])(?:APODERAD[OA]S?\s|PODER(?=\s+[A-Z ,]{0,60}POR\s)"
     r"|DEFENSORA?\s+(?:DE|PUBLIC|CONTR|TECN)|MANDATARI[OA])"
 )
+_VOCATIVE = re.compile(
+    r"(?:(?:RESPETAD[OA]|HONORABLE|DISTINGUID[OA])\s+)?(?:SENORA?\s*(?:\([A-Z]{1,2}\)\s*)?)?JUE[ZC][A-Z]{0,2}"
+    r"(?:\s+[A-Z]+){0,6}\s*[,.:]\s*"
+)
 _THIRD_PERSON = re.compile(
     r"(?:EL|LA|LOS|LAS)\s+(?:SENOR(?:ES|A|AS)?|CIUDADAN[OA]S?|DOCTORA?|ACCIONAD|MENOR)"
 )
@@ -68,7 +72,7 @@ _RELATED = re.compile(
 )
 _CO_PLAINTIFF = re.compile(
     r"(?:,?\s+Y|,)\s+(?P<plaintiff>[A-Z][A-Z' \-]{5,70}?)\s*,?\s+(?:MAYOR|TAMBIEN|IDENTIFICAD"
-    r"|CON\s+C|CEDULAD|C\.\s?C|CC(?![A-Z]))"
+    r"|CON\s+C|CEDULAD|C[.\ue000]\s?C|CC(?![A-Z]))"
 )
 _SIGNATURE = re.compile(
     r"(?:ATENTAMENTE|CORDIALMENTE|RESPETUOSAMENTE|DEL\s+SENOR\s+JUEZ|DE\s+USTED(?:ES)?|ATTE|FIRMA"
@@ -129,6 +133,9 @@ def _introduced(view: View, start: int, end: int) -> Iterator[Span]:
     flow = view.flow
     while start < end and flow[start] in ' \t,.-*"(':
         start += 1
+    vocative = _VOCATIVE.match(flow, start, end)
+    if vocative:
+        start = vocative.end()
     if start >= end or _THIRD_PERSON.match(flow, start) or not _is_someone(view, (start, end)):
         return
     if not _FIRST_PERSON.search(flow, end, end + _SENTENCE_LIMIT):

@@ -23,7 +23,16 @@ def dev_records() -> list[Record]:
 @pytest.fixture(scope="session")
 def records_of_split() -> Callable[[str], list[Record]]:
     """Give the cases of one split: the rules were written against "tuned", not "untuned"."""
-    path = DATA / "parties_cases.jsonl"
+    return _by_split(DATA / "parties_cases.jsonl")
+
+
+@pytest.fixture(scope="session")
+def styles_of_split() -> Callable[[str], list[Record]]:
+    """Give texts in many drafting styles: the rules were written against "dev", not "blind"."""
+    return _by_split(DATA / "parties_styles.jsonl")
+
+
+def _by_split(path: Path) -> Callable[[str], list[Record]]:
     splits = [json.loads(line)["split"] for line in path.read_text(encoding="utf-8").splitlines()]
     records = read_records(path)
 
