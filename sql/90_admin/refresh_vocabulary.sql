@@ -78,8 +78,8 @@ return (
       and m.max_features = c.tfidf_max_features
       and m.ngram_min = c.tfidf_ngram_min
       and m.ngram_max = c.tfidf_ngram_max
-      and sherlock._indexed_document_count(p_collection_id)
-          < (1 + sherlock._refit_growth()) * m.document_count
+      and (sherlock._indexed_document_count(p_collection_id) - m.document_count)::double precision
+          / m.document_count < sherlock._refit_growth()
 );
 
 -- The one in use before the one that is; also where going back to it was interrupted.

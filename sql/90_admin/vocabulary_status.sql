@@ -114,7 +114,7 @@ select s.collection, s.model_id, s.activated_at, s.term_count, s.fitted_document
 from (
     select c.name as collection, m.model_id, m.activated_at, m.feature_count as term_count,
            m.fitted_document_count, m.document_count as document_count_at_fit, d.document_count,
-           d.document_count::double precision / m.document_count - 1 as growth,
+           g.growth,
            m.drift, m.drift_measured_at,
            case
                when m.model_id is not null
@@ -126,8 +126,7 @@ from (
                when (m.ngram_min, m.ngram_max) <> (c.tfidf_ngram_min, c.tfidf_ngram_max)
                     or m.max_features <> c.tfidf_max_features
                then 'settings'
-               when d.document_count >= (1 + sherlock._refit_growth()) * m.document_count
-               then 'growth'
+               when g.growth >= sherlock._refit_growth() then 'growth'
                when m.drift >= sherlock._refit_drift() then 'drift'
            end as refit_reason,
            case
@@ -148,6 +147,9 @@ from (
         from sherlock.documents as i
         where i.collection_id = c.collection_id and i.text_state = 'indexed'
     ) as d
+    cross join lateral (
+        select (d.document_count - m.document_count)::double precision / m.document_count as growth
+    ) as g
 ) as s;
 
 comment on view sherlock.vocabulary_status is

@@ -159,14 +159,14 @@ def test_a_sample_is_the_one_of_the_loader(conn: psycopg.Connection, add: Add, s
 
 def test_only_indexed_documents_of_the_collection_count(conn: psycopg.Connection, add: Add) -> None:
     conn.execute("select sherlock.create_collection('otra')")
-    add(conn, ["uno dos"])
+    add(conn, ["tomada casa"])
     add(conn, ["tres"], state="short")
-    add(conn, ["cuatro"], collection="otra")
+    add(conn, ["patio"], collection="otra")
     add(conn, ["", "a b"])
     vocabulary = tfidf.load(conn, fit_in_sql(conn))
-    assert vocabulary.terms == ("dos", "uno", "uno dos")
+    assert vocabulary.terms == ("casa", "tomada", "tomada casa")
     assert vocabulary.document_count == 3
-    assert tfidf.load(conn, fit_in_sql(conn, "otra")).terms == ("cuatro",)
+    assert tfidf.load(conn, fit_in_sql(conn, "otra")).terms == ("patio",)
 
 
 def test_texts_of_watched_tables_are_read_there(
