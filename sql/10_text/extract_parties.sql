@@ -182,6 +182,11 @@ begin
            and (v_separator like '%:%'
                 or v_is_at_start and (
                     v_separator like E'%\n'
+                    -- 'Accionante - María Pérez', 'Accionante. María Pérez'
+                    or v_separator like any (array['% -_%', '%|%', '%. %'])
+                       and left(v_line, 1) between 'A' and 'Z'
+                       and substr(v_line, length(v_label || v_separator) + 1, 1)
+                           between 'A' and 'Z'
                     -- 'ACCIONANTE MARIA PEREZ': no mark, but all in capitals.
                     or v_line = upper(v_line collate "C")))
         then
@@ -273,8 +278,8 @@ as $$
 declare
     c_speaker constant text :=
         '(?:^|\n|[.:;] )[ "]*(?:YO *,? +|(?:EL|LA) +SUSCRIT[OA] *,? +)?'
-        '([A-Z][A-Z''-]+(?: +[A-Z][A-Z''-]*\.?){1,7}) *,? +(?:MAYOR +DE +EDAD|IDENTIFICAD[OA]\M'
-        '|(?:CON|PORTADORA? +DE +LA) +(?:C\.? ?C\M|CEDULA|DOMICILIO)|VECIN[OA]\M|CIUDADAN[OA]\M'
+        '([A-Z][A-Z''-]+(?: +[A-Z][A-Z''-]*\.?){1,7}) *,? +(?:MAYOR(?:ES)?\M|IDENTIFICAD[OA]\M'
+        '|(?:CON|PORTADORA? +DE +LA) +(?:C\.? ?C\M|CEDULA|DOMICILIO)|CC\M|CEDULA +DE|VECIN[OA]\M|CIUDADAN[OA]\M'
         '|DOMICILIAD[OA]\M|(?:ACTUANDO +)?EN +(?:MI +)?(?:PROPIO +)?NOMBRE\M|C\. ?C\.)()';
     v_start integer;
     v_length integer;
@@ -291,7 +296,7 @@ begin
         v_rest := substr(p_folded, v_from, 700);
         continue when v_rest !~ (
             '\m(?:INTERPONGO|INSTAURO|PROMUEVO|FORMULO|PRESENTO|ACUDO|SOLICITO|INVOCO|MANIFIESTO'
-            '|DEMANDO|COMPAREZCO|VENGO|ME +(?:PERMITO|DIRIJO))\M');
+            '|DEMANDO|COMPAREZCO|CONCURRO|INCOO|ELEVO|IMPUGNO|PIDO|IMPETRO|VENGO|ME +(?:PERMITO|DIRIJO))\M');
         continue when v_rest ~ '\m(?:APODERAD|ABOGAD|DEFENSORA? |REPRESENTA|MANDATARI|T\. ?P\.)'
             and v_rest !~ '(?:NOMBRE +PROPIO|PROPIO +NOMBRE|CAUSA +PROPIA)';
         return sherlock._parties_in(
@@ -327,6 +332,10 @@ begin
     end if;
     -- Sentences run on from one long line to the next.
     v_flow := regexp_replace(p_folded collate "C", '([^\n]{45}[^\n.:])\n(?=[^\n])', '\1 ', 'g');
+    -- The dots of abbreviations and numbers end no sentence.
+    v_flow := replace(replace(replace(replace(replace(v_flow,
+        'C.C.', 'CC  '), 'C. C.', 'CC   '), ' NO. ', ' NO  '), 'T.P.', 'TP  '), ' DR. ', ' DR  ');
+    v_flow := regexp_replace(v_flow collate "C", '([0-9])[.](?=[0-9])', '\1''', 'g');
     v_more := sherlock._narrated_parties(p_text, v_flow);
     if not v_found @> '[{"role": "demandante"}]'
        and not v_more @> '[{"role": "demandante"}]'
