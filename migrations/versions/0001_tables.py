@@ -185,7 +185,8 @@ def upgrade() -> None:
             comment="When the scheme was made.",
         ),
         sa.CheckConstraint(
-            "shingle_kind in ('word', 'char')", name=op.f("shingle_schemes_shingle_kind_check")
+            "shingle_kind in ('word', 'skeleton', 'char')",
+            name=op.f("shingle_schemes_shingle_kind_check"),
         ),
         sa.CheckConstraint(
             "band_count > 0 and rows_per_band > 0 and band_count * rows_per_band <= slot_count",

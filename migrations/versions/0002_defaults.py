@@ -1,4 +1,4 @@
-"""The rows that a new database starts with: a scheme, a collection, the configurations.
+"""The rows that a new database starts with: the schemes, a collection, the configurations.
 
 The entries of the projection and of the folding are +1 or -1, chosen by a hash: the same on every
 server, without a file. Locks nothing that anybody uses yet.
@@ -16,15 +16,15 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-_SCHEME = """
+_SCHEMES = """
 insert into sherlock.shingle_schemes
     (name, shingle_kind, shingle_width, min_shingles)
-values ('word-2', 'word', 2, 20)
+values ('word-2', 'word', 2, 20), ('skeleton-2', 'skeleton', 2, 20)
 """
 
 _COLLECTION = """
 insert into sherlock.collections (name, profile, scheme_id)
-select 'default', 'legal', scheme_id from sherlock.shingle_schemes where name = 'word-2'
+select 'default', 'legal', scheme_id from sherlock.shingle_schemes where name = 'skeleton-2'
 """
 
 _CONFIGS = """
@@ -63,7 +63,7 @@ group by b.block
 
 def upgrade() -> None:
     """Insert the rows."""
-    op.execute(_SCHEME)
+    op.execute(_SCHEMES)
     op.execute(_COLLECTION)
     op.execute(_CONFIGS)
     # Read as they lie, without a toast table between.

@@ -103,7 +103,8 @@ def upgrade() -> None:
             comment="When it was learnt.",
         ),
         sa.CheckConstraint(
-            "shingle_kind in ('word', 'char')", name=op.f("stop_lists_shingle_kind_check")
+            "shingle_kind in ('word', 'skeleton', 'char')",
+            name=op.f("stop_lists_shingle_kind_check"),
         ),
         sa.CheckConstraint(
             "document_share > 0 and document_share < 1",

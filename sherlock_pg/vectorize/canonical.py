@@ -26,6 +26,7 @@ _ASCII_IMAGES: Final = bytes(
     else 0x20
     for code in range(256)
 )
+_CONFUSABLES: Final = str.maketrans("eu0f1ljb8529q", "caotiiihhszgg")
 _NON_ASCII_RUN: Final = re.compile(r"[^\x00-\x7f]+")
 
 
@@ -55,6 +56,22 @@ def tokens(text: str) -> list[bytes]:
     if not text.isascii():
         text = _NON_ASCII_RUN.sub(_image_of_match, text)
     return text.encode().translate(_ASCII_IMAGES).split()
+
+
+def skeleton(canonical: str) -> str:
+    """Return a canonical text's skeleton, in which characters that OCR confuses are one.
+
+    Equal to `sherlock.skeleton` in SQL.
+
+    Args:
+        canonical: a canonical text.
+
+    Returns:
+        As many words, each as long or shorter.
+    """
+    return (
+        canonical.translate(_CONFUSABLES).replace("ri", "n").replace("rn", "m").replace("ci", "d")
+    )
 
 
 class _Ranges:

@@ -15,7 +15,7 @@ import psycopg
 from numpy.typing import ArrayLike, NDArray
 
 from sherlock_pg.errors import UsageError, from_psycopg
-from sherlock_pg.vectorize.canonical import canonical_text, tokens
+from sherlock_pg.vectorize.canonical import canonical_text, skeleton, tokens
 from sherlock_pg.vectorize.pghash import hash_int8_extended, hash_text_extended
 
 SLOT_COUNT: Final = 128
@@ -24,7 +24,7 @@ _VALUE_BITS: Final = 23
 _VALUE_MASK: Final = (1 << _VALUE_BITS) - 1
 _EMPTY: Final = 1 << 31  # above everything that a slot can keep
 
-_WIDTHS: Final = {"word": range(1, 10), "char": range(3, 17)}
+_WIDTHS: Final = {"word": range(1, 10), "skeleton": range(1, 10), "char": range(3, 17)}
 _BATCH_CHARACTERS: Final = 1 << 21
 _MAX_CACHED_TOKENS: Final = 1 << 19
 _MAX_CACHED_TOKEN_BYTES: Final = 64
@@ -53,7 +53,7 @@ class Signer:
     many texts. Not safe for use by several threads.
 
     Args:
-        kind: "word" or "char".
+        kind: "word", "skeleton" (words as OCR confuses them) or "char".
         width: how many words (1 to 9) or characters (3 to 16) make a shingle.
         stop_shingles: boilerplate: shingles that are left out before signing.
 
@@ -65,7 +65,8 @@ class Signer:
         if width not in _WIDTHS.get(kind, ()):
             raise UsageError(
                 f"no such shingles: kind {kind!r}, width {width}",
-                hint="use kind word with a width of 1 to 9, or kind char with a width of 3 to 16",
+                hint="use kind word or skeleton with a width of 1 to 9, or char with a width of 3 "
+                "to 16",
                 sqlstate="SH010",
             )
         self.kind = kind
@@ -185,7 +186,7 @@ class Signer:
 
     def _shingles(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the shingles of all texts in a row, and how many each text has."""
-        units, lengths = self._word_units(texts) if self.kind == "word" else _char_units(texts)
+        units, lengths = _char_units(texts) if self.kind == "char" else self._word_units(texts)
         counts = np.where(lengths >= self.width, lengths - self.width + 1, np.minimum(lengths, 1))
         first_units = np.cumsum(lengths) - lengths
         first_shingles = np.cumsum(counts) - counts
@@ -211,7 +212,11 @@ class Signer:
         words: list[bytes] = []
         lengths = np.empty(len(texts), np.int64)
         for index, text in enumerate(texts):
-            found = tokens(text)
+            found = (
+                tokens(text)
+                if self.kind == "word"
+                else skeleton(canonical_text(text)).encode().split()
+            )
             lengths[index] = len(found)
             words += found
         hashes = self._token_hashes

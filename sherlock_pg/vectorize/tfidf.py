@@ -1,9 +1,9 @@
 """Level 2 in Python: fitting a TF-IDF vocabulary, and the same vectors in bulk as SQL computes.
 
 All texts here are *canonical* (`sherlock_pg.vectorize.canonical.canonical_text`): tokens separated
-by single spaces. Terms are the tokens of 2 to 100 bytes (UTF-8) and, where the n-gram range asks
-for it, pairs of such tokens that are adjacent once the others are left out: a longer one is no
-word, and an index row could not hold it. `sherlock.tfidf_vector` is the reference;
+by single spaces. Terms are the tokens of their skeleton, of 2 to 100 bytes (UTF-8), and, where the
+n-gram range asks for it, pairs of such tokens that are adjacent once the others are left out: a
+longer one is no word, and an index row could not hold it. `sherlock.tfidf_vector` is the reference;
 `Vocabulary.transform` gives the same vectors without a round trip per document.
 """
 
@@ -24,6 +24,7 @@ from pgvector.psycopg import register_vector
 
 from sherlock_pg.db.tables import MAX_FEATURES, PROJECTION_BITS
 from sherlock_pg.errors import SherlockError
+from sherlock_pg.vectorize.canonical import skeleton
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -329,7 +330,7 @@ def _analyser(ngram_range: tuple[int, int]) -> Callable[[str], Iterator[str]]:
     def analyse(text: str) -> Iterator[str]:
         tokens = [
             token
-            for token in text.split(" ")
+            for token in skeleton(text).split(" ")
             if _MIN_TOKEN_BYTES <= len(token.encode()) <= _MAX_TOKEN_BYTES
         ]
         pairs = map(" ".join, zip(tokens, tokens[1:], strict=False)) if ngram_max == 2 else ()

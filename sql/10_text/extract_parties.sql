@@ -237,8 +237,8 @@ begin
         exit when v_start = 0;
         v_end := regexp_instr(p_folded collate "C", c_against, v_from, 1, 1);
         v_from := v_end;
-        -- A paragraph of its own begins the next sentence.
-        v_value := split_part(split_part(substr(p_folded, v_end, 260), ';', 1), E'\n\n', 1);
+        -- A line that does not run on is a sentence's last.
+        v_value := split_part(split_part(substr(p_folded, v_end, 260), ';', 1), E'\n', 1);
         v_defendants := sherlock._parties_in(
             substr(p_text, v_end, length(v_value)), v_value, v_end - 1, 'demandado', false);
         continue when v_defendants = '[]';

@@ -60,6 +60,8 @@ begin
             array(select hashtextextended(string_to_table(p_canonical, ' ') collate "C", 0)),
             p_width
         );
+    elsif p_kind = 'skeleton' and p_width between 1 and 9 then
+        return sherlock.shingles(sherlock.skeleton(p_canonical), 'word', p_width);
     elsif p_kind = 'char' and p_width between 3 and 16 then
         -- A character counts as its code point, hashed; substr() would walk the text for each.
         return sherlock._hash_runs(
@@ -70,14 +72,15 @@ begin
     raise exception using
         errcode = 'SH010',
         message = format('no such shingles: kind %L, width %L', p_kind, p_width),
-        hint = 'use kind word with a width of 1 to 9, or kind char with a width of 3 to 16';
+        hint = 'use kind word or skeleton with a width of 1 to 9, or char with a width of 3 to 16';
 end
 $$;
 
 comment on function sherlock.shingles(text, text, integer) is
 'The shingles of a canonical text (sherlock.canonical_text) in order, as 64-bit hashes: runs of '
-'p_width words (p_kind word, 1 to 9) or characters (p_kind char, 3 to 16). A text shorter than '
-'p_width is one shingle, an empty text none. Error: SH010 no such shingles.';
+'p_width words (p_kind word, 1 to 9), of words of the text''s skeleton (sherlock.skeleton, p_kind '
+'skeleton, 1 to 9) or characters (p_kind char, 3 to 16). A text shorter than p_width is one shingle, '
+'an empty text none. Error: SH010 no such shingles.';
 
 -- Boilerplate: what stands on a scheme's list is left out before signing.
 create or replace function sherlock._distinctive_shingles(

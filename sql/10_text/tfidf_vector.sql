@@ -36,7 +36,7 @@ begin
     end if;
     v_tokens := array(
         select t.token
-        from string_to_table(p_canonical, ' ') as t(token)
+        from string_to_table(sherlock.skeleton(p_canonical), ' ') as t(token)
         where octet_length(t.token) between 2 and 100
     );
     return (
@@ -69,8 +69,8 @@ end
 $$;
 
 comment on function sherlock.tfidf_vector(integer, text) is
-'The TF-IDF vector of a canonical text under a model: (1 + ln frequency) · idf of each known term, '
-'length 1. Tokens of 1 byte or of more than 100 are left out. ''{}/5000'' if no term is known. '
+'The TF-IDF vector of a canonical text under a model: (1 + ln frequency) · idf of each known term of '
+'its skeleton (sherlock.skeleton), length 1. Tokens of 1 byte or of more than 100 are left out. ''{}/5000'' if no term is known. '
 'Error: SH030 no such model.';
 
 -- The 5,000 features are folded first: five blocks of 1,000, each with random signs, are summed (a

@@ -91,7 +91,8 @@ begin
                'model_id', sherlock.active_tfidf_model(v_left.collection_id),
                'top_shared_terms', sherlock._top_shared_terms(
                    sherlock.active_tfidf_model(v_left.collection_id),
-                   v_left.vector, v_right.vector, 10))
+                   v_left.vector, v_right.vector, 10,
+                   sherlock.canonical_text(sherlock.document_text(p_left))))
     union all
     select 'entity', v_entity,
            case when v_entity is not null then v_config.entity_weight / v_total end,
@@ -131,11 +132,13 @@ comment on function sherlock.compare(bigint, bigint) is
 'no such document, SH004 not indexed yet, SH008 no text, SH009 different collections, SH024 no '
 'configuration in force.';
 
+-- In the spelling of the left text, where it is stored: the terms are of skeletons.
 create or replace function sherlock._top_shared_terms(
     p_model_id integer,
     p_left sparsevec,
     p_right sparsevec,
-    p_limit integer
+    p_limit integer,
+    p_canonical_left text
 )
 returns jsonb
 language plpgsql stable
@@ -143,7 +146,26 @@ set search_path from current
 as $$
 begin
     return (
-        select coalesce(jsonb_agg(t.term order by t.product desc, t.term), '[]')
+        with words as (
+            select array_agg(t.word order by t.position) as spelled,
+                   array_agg(t.read order by t.position) as read
+            from string_to_table(p_canonical_left, ' ') with ordinality as w (word, position)
+            cross join lateral (select w.word, sherlock.skeleton(w.word) as read, w.position) as t
+            where octet_length(t.read) between 2 and 100
+        ),
+        spellings as (
+            select distinct on (s.term) s.term, s.spelling
+            from words as w
+            cross join lateral unnest(w.read, w.read[2:], w.spelled, w.spelled[2:])
+                with ordinality as u (read, next_read, word, next_word, position)
+            cross join lateral (
+                values (u.read, u.word), (u.read || ' ' || u.next_read, u.word || ' ' || u.next_word)
+            ) as s (term, spelling)
+            where s.term is not null
+            order by s.term, u.position
+        )
+        select coalesce(
+            jsonb_agg(coalesce(s.spelling, t.term) order by t.product desc, t.term), '[]')
         from (
             select f.term, l.weight * r.weight as product
             from sherlock._sparse_entries(p_left) as l
@@ -153,6 +175,7 @@ begin
             order by product desc, f.term
             limit p_limit
         ) as t
+        left join spellings as s on s.term = t.term
     );
 end;
 $$;

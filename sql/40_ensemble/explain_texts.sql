@@ -19,7 +19,7 @@ declare
     v_other_content constant text := sherlock.document_text(p_other_id);
     v_texts constant text[] := array[
         sherlock.canonical_text(v_content), sherlock.canonical_text(v_other_content)];
-    v_is_by_word constant boolean := p_scheme.shingle_kind = 'word';
+    v_is_by_word constant boolean := p_scheme.shingle_kind in ('word', 'skeleton');
     v_left_words constant text[] := case when v_is_by_word then sherlock.tokens(v_texts[1]) end;
     v_right_words constant text[] := case when v_is_by_word then sherlock.tokens(v_texts[2]) end;
     v_left constant bigint[] := sherlock.shingles(

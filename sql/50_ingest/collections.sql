@@ -1,8 +1,15 @@
 -- Collections.
+
+-- Papers are scanned, rows of a table are not.
+create or replace function sherlock._usual_scheme(p_profile text)
+returns text
+language sql immutable parallel safe
+return case p_profile when 'legal' then 'skeleton-2' else 'word-2' end;
+
 create or replace function sherlock.create_collection(
     p_name text,
     p_profile text default 'legal',
-    p_scheme text default 'word-2'
+    p_scheme text default null
 )
 returns integer
 language plpgsql volatile
@@ -24,11 +31,13 @@ begin
             message = format('unknown profile: %s', coalesce(p_profile, 'null')),
             hint = 'legal for texts with parties, text for any others';
     end if;
-    select s.scheme_id into v_scheme_id from sherlock.shingle_schemes as s where s.name = p_scheme;
+    select s.scheme_id into v_scheme_id
+    from sherlock.shingle_schemes as s
+    where s.name = coalesce(p_scheme, sherlock._usual_scheme(p_profile));
     if not found then
         raise exception using
             errcode = 'SH006',
-            message = format('there is no scheme %s', coalesce(quote_literal(p_scheme), 'null')),
+            message = format('there is no scheme %s', quote_literal(p_scheme)),
             hint = 'schemes are listed by: select name from sherlock.shingle_schemes';
     end if;
     insert into sherlock.collections (name, profile, scheme_id)
@@ -48,6 +57,7 @@ end;
 $$;
 
 comment on function sherlock.create_collection(text, text, text) is
-'Makes a collection, or returns the id of the one with this name. Profile legal: parties count. '
-'Profile text: no entities, the text levels weigh 0.40 and 0.60. Error: SH006 no name, no '
+'Makes a collection, or returns the id of the one with this name. Profile legal: parties count, '
+'and what OCR confuses is the same (scheme skeleton-2 unless p_scheme says otherwise). Profile text: '
+'no entities, the text levels weigh 0.40 and 0.60 (scheme word-2). Error: SH006 no name, no '
 'such profile or no such scheme.';

@@ -31,7 +31,8 @@ begin
     select m.model_id, m.status, m.fitted_document_count, m.feature_count,
            o.match_id is not null, o.score, c.score,
            case when c.score is not null
-                then sherlock._top_shared_terms(m.model_id, v.l, v.r, 10) end
+                then sherlock._top_shared_terms(
+                    m.model_id, v.l, v.r, 10, v_canonical_left) end
     from sherlock.tfidf_models as m
     left join lateral (
         select x.match_id, x.score

@@ -38,7 +38,7 @@ begin atomic
     from (
         select array(
             select t.token
-            from string_to_table(p_canonical, ' ') as t (token)
+            from string_to_table(sherlock.skeleton(p_canonical), ' ') as t (token)
             where octet_length(t.token) between 2 and 100
         ) as tokens
         offset 0

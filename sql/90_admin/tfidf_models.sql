@@ -74,6 +74,10 @@ begin
             )
             then format('the term that begins with %s has a token of more than %s bytes',
                         quote_literal(left(u.term, 20)), c_max_token_bytes)
+            when sherlock.skeleton(u.term) <> u.term
+            then format('the term %s is not in the form that texts are compared in, %s',
+                        quote_literal(left(u.term, c_max_token_bytes)),
+                        quote_literal(sherlock.skeleton(left(u.term, c_max_token_bytes))))
             when (u.idf between 0.001 and 1000) is not true
             then format('the weight of the term %s is %s, not between 0.001 and 1000',
                         quote_nullable(u.term), coalesce(u.idf::text, 'null'))
@@ -90,7 +94,8 @@ begin
             errcode = 'SH031',
             message = 'the TF-IDF vocabulary is not valid',
             detail = v_problem,
-            hint = 'fit it on canonical texts; each term needs one idf, at the same position';
+            hint = 'fit it on what sherlock.skeleton(sherlock.canonical_text(...)) gives; each term '
+                   'needs one idf, at the same position';
     end if;
 end
 $$;

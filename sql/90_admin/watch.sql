@@ -78,7 +78,6 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
-    c_default_scheme constant text := 'word-2';
     v_name text := coalesce(p_collection, (
         select n.nspname || '.' || c.relname
         from pg_class as c
@@ -100,8 +99,7 @@ begin
         raise notice 'the watch % of a table that was dropped is ended: % rows are forgotten',
             v_watch_id, sherlock.unwatch_by_id(v_watch_id);
     end loop;
-    v_collection_id := sherlock.create_collection(
-        v_name, p_profile, coalesce(p_scheme, c_default_scheme));
+    v_collection_id := sherlock.create_collection(v_name, p_profile, p_scheme);
     select c.profile, s.name as scheme into strict v_found
     from sherlock.collections as c
     join sherlock.shingle_schemes as s using (scheme_id)
@@ -278,8 +276,8 @@ declare
 'values, one paragraph each, are the text; it is not copied. p_on_duplicate: flag reports pairs (sherlock.'
 'watched_duplicates, NOTIFY sherlock_duplicate), queue also puts those from p_min_class up into '
 'sherlock.review_queue, reject makes the statement fail with SH040, as a unique constraint does. '
-'p_profile, p_scheme: as for sherlock.create_collection; p_scheme null: that of the collection, word-2 '
-'if it is new. p_collection: null makes one named schema.table; tables in one collection are compared '
+'p_profile, p_scheme: as for sherlock.create_collection; p_scheme null: that of the collection, or '
+'the profile''s usual one if it is new. p_collection: null makes one named schema.table; tables in one collection are compared '
 'with each other; what is left in it of a table that was dropped is forgotten, with a NOTICE. p_doc_type chooses thresholds; '
 'auto guesses it from each text. Up to 1000 rows that are there are judged at once, more by call sherlock.'
 'backfill; they are flagged or queued, never rejected, and until then new rows are not compared with '

@@ -70,7 +70,7 @@ stop_lists = Table(
         comment="The same without the shingles of the list.",
     ),
     timestamp_column("learnt_at", "When it was learnt.", default=True),
-    CheckConstraint("shingle_kind in ('word', 'char')", name="shingle_kind"),
+    CheckConstraint("shingle_kind in ('word', 'skeleton', 'char')", name="shingle_kind"),
     CheckConstraint("document_share > 0 and document_share < 1", name="document_share"),
     comment="Level 1: versions of what counts as boilerplate. Never changed once learnt, because "
     "stored signatures rely on it.",
@@ -137,7 +137,7 @@ shingle_schemes = Table(
     UniqueConstraint("name"),
     UniqueConstraint("base_scheme_id", "stop_list_id"),
     CheckConstraint("(stop_list_id is null) = (base_scheme_id is null)", name="stop_list"),
-    CheckConstraint("shingle_kind in ('word', 'char')", name="shingle_kind"),
+    CheckConstraint("shingle_kind in ('word', 'skeleton', 'char')", name="shingle_kind"),
     CheckConstraint("slot_count = 128", name="slot_count"),
     CheckConstraint(
         "band_count > 0 and rows_per_band > 0 and band_count * rows_per_band <= slot_count",
