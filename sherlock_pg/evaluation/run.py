@@ -13,6 +13,7 @@ takes: what is measured is whether the detection finds a pair, not whether it is
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,10 +25,9 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from sherlock_pg.evaluation.corpus import LabelledCorpus, LabelledDocument, LabelledPair
+from sherlock_pg.evaluation.extraction import entity_extraction
 from sherlock_pg.evaluation.scored import ScoredPair
 from sherlock_pg.evaluation.scratch import Scratch, scratch_collection
-from sherlock_pg.load.reading import entity_row
-from sherlock_pg.ner.pipeline import PartyExtractor
 from sherlock_pg.vectorize import lifecycle
 
 SEARCH_LIMIT = 1000
@@ -233,29 +233,29 @@ def _store(
     """Store the documents with entities and features, but no verdicts; return their ids.
 
     One connection stores them, in the order of the file, so that ids and ties are the same in each
-    run; entities are looked for in the next batch meanwhile.
+    run; entities are looked for in the texts that follow meanwhile.
     """
-    parties = PartyExtractor(settings.ner_model)
-
-    def entities_of(document: LabelledDocument) -> Jsonb:
-        if document.entities is not None and not settings.ignore_entities:
-            return Jsonb(list(document.entities))
-        return Jsonb([entity_row(entity) for entity in parties.extract(document.text)])
-
+    is_supplied = [
+        document.entities is not None and not settings.ignore_entities for document in documents
+    ]
+    texts = [
+        document.text
+        for document, has_entities in zip(documents, is_supplied, strict=True)
+        if not has_entities
+    ]
     progress.stage("storing", len(documents))
     ids: dict[str, int] = {}
-    with ThreadPoolExecutor(1, thread_name_prefix="entities") as pool:
-        try:
-            ahead = [
-                (batch, [pool.submit(entities_of, document) for document in batch])
-                for batch in _batches(documents, _STORE_BATCH)
-            ]
-            for batch, futures in ahead:
-                ids |= _stored(conn, scratch, batch, [future.result() for future in futures])
-                progress.step(len(batch))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    workers = min(settings.workers, max(1, len(texts) // _STORE_BATCH))
+    with entity_extraction(settings.ner_model, workers) as extraction:
+        found = extraction.rows(texts)
+        entities = (
+            list(document.entities or ()) if has_entities else next(found)
+            for document, has_entities in zip(documents, is_supplied, strict=True)
+        )
+        for batch in _batches(documents, _STORE_BATCH):
+            rows = [Jsonb(one) for one in itertools.islice(entities, len(batch))]
+            ids |= _stored(conn, scratch, batch, rows)
+            progress.step(len(batch))
     return ids
 
 

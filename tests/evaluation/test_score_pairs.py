@@ -69,7 +69,8 @@ def test_it_says_what_the_search_and_the_comparison_say(
         judge_pairs(conn, scratch, corpus, FAST)
         ids = dict(
             conn.execute(
-                "select name, document_id from sherlock.documents where collection_id = %s",
+                "select name, document_id from sherlock.documents where collection_id = %s"
+                " order by document_id",
                 [scratch.collection_id],
             ).fetchall()
         )
