@@ -237,6 +237,9 @@ begin
         exit when v_start = 0;
         v_end := regexp_instr(p_folded collate "C", c_against, v_from, 1, 1);
         v_from := v_end;
+        if substr(p_folded, v_end, 4) = ' DE ' then
+            v_end := v_end + 3;
+        end if;
         -- A line that does not run on is a sentence's last.
         v_value := split_part(split_part(substr(p_folded, v_end, 260), ';', 1), E'\n', 1);
         v_defendants := sherlock._parties_in(
@@ -250,7 +253,7 @@ begin
             '(?: *-+ *| +(?:QUE +)?(?:[A-Z]{5,10}D[OA]S? +|INTERPUESTA +)?(?:POR|DE)[: ]+)');
         if v_lead is not null then
             v_value := rtrim(regexp_replace(
-                substr(v_between, length(v_lead) + 1), '[ ,-]+(?:EN +)?-?CONTRA$', ''));
+                substr(v_between, length(v_lead) + 1), '[ ,-]+(?:EN +)?-?CONTRA(?: +DE)?$', ''));
             v_start := v_start - 1 + length(v_lead);
         else
             v_lead := right(left(p_folded, v_start - 1), 260);
@@ -331,7 +334,9 @@ begin
         return v_found;
     end if;
     -- Sentences run on from one long line to the next.
-    v_flow := regexp_replace(p_folded collate "C", '([^\n]{45}[^\n.:])\n(?=[^\n])', '\1 ', 'g');
+    v_flow := regexp_replace(p_folded collate "C",
+        '([^\n]{45}[^\n.:])\n(?=[^\n])(?! *(?:SENOR|MAGISTRAD|SENTENCIA|ACCION|DEMAND|REF|RAD'
+        '|YO\M|HECHOS|VINCULAD|TEMA|DERECHO|ASUNTO|PROCESO))', '\1 ', 'g');
     -- The dots of abbreviations and numbers end no sentence.
     v_flow := replace(replace(replace(replace(replace(v_flow,
         'C.C.', 'CC  '), 'C. C.', 'CC   '), ' NO. ', ' NO  '), 'T.P.', 'TP  '), ' DR. ', ' DR  ');

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -16,6 +18,8 @@ from psycopg.types.json import Jsonb
 from sherlock_pg.db import schema
 from sherlock_pg.load.reading import entity_row
 from sherlock_pg.ner import rules
+from sherlock_pg.ner.evaluate import evaluate_in_detail, read_records
+from sherlock_pg.ner.roles import Entity, IdType, Role, Source
 from sherlock_pg.samples.cases import draw_case
 from sherlock_pg.samples.filing import compose
 from sherlock_pg.samples.texts import TOPICS
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 Entities = list[dict[str, Any]]
 
+STYLES = Path(__file__).parents[1] / "data" / "parties_styles.jsonl"
+LEAST_RECALL = 0.35
 FILINGS = 80
 IDENTIFIERS = ("cedula", "correo", "radicado")
 PARTIES = ("demandante", "demandado")
@@ -315,6 +321,69 @@ def test_parties(
 )
 def test_no_party(conn: psycopg.Connection, text: str) -> None:
     assert [entity for entity in extract(conn, text) if entity["role"] in PARTIES] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "plaintiffs", "defendants"),
+    [
+        (
+            "Accionante. Ana María Ruiz Gil\nAccionada. Nueva EPS",
+            ["Ana María Ruiz Gil"],
+            ["Nueva EPS"],
+        ),
+        (
+            "la tutela instaurada por la señora ANA RUIZ GIL, con C.C. 21.743.660, en contra de "
+            "METROSALUD E.S.E., que",
+            ["ANA RUIZ GIL"],
+            ["METROSALUD E.S.E."],
+        ),
+        (
+            "REF: ACCIÓN DE TUTELA de ANA RUIZ GIL contra FONDO NACIONAL DEL AHORRO\n\n"
+            "Yo, Ana Ruiz Gil, mayor de edad",
+            ["ANA RUIZ GIL"],
+            ["FONDO NACIONAL DEL AHORRO"],
+        ),
+        (
+            "Demandado: Electricaribe S.A. E.S.P. en liquidación\nACCIÓN",
+            [],
+            ["Electricaribe S.A. E.S.P. en liquidación"],
+        ),
+    ],
+)
+def test_party_ends_where_its_name_ends(
+    conn: psycopg.Connection, text: str, plaintiffs: list[str], defendants: list[str]
+) -> None:
+    assert values(conn, text, "demandante") == plaintiffs
+    assert values(conn, text, "demandado") == defendants
+
+
+@pytest.mark.parametrize("split", ["dev", "blind"])
+def test_drafting_styles_name_few_wrong_parties(conn: psycopg.Connection, split: str) -> None:
+    """Patterns alone may miss a party; they may not name a wrong one, nor a wrong owner."""
+    lines = [json.loads(line) for line in STYLES.read_text(encoding="utf-8").splitlines()]
+    chosen = [line["id"] for line in lines if line["split"] == split]
+    records = [record for record in read_records(STYLES) if record.record_id in chosen]
+    evaluation = evaluate_in_detail(records, lambda text: _as_entities(extract(conn, text)))
+    least = {"demandante": 0.98, "demandado": 0.91, "cedula": 0.98, "correo": 0.93}
+    for role, score in evaluation.scores.items():
+        assert score.precision >= least.get(role, 0.98), evaluation.mistakes
+        assert score.recall >= LEAST_RECALL, (role, score)
+
+
+def _as_entities(found: Entities) -> list[Entity]:
+    return [
+        Entity(
+            Role(entity["role"]),
+            entity["value"],
+            entity["start"],
+            entity["end"],
+            Source.PATTERN,
+            1.0,
+            owner=Role(entity["owner"]) if "owner" in entity else None,
+            id_type=IdType(entity["id_type"]) if "id_type" in entity else None,
+        )
+        for entity in found
+    ]
 
 
 def test_owners(conn: psycopg.Connection) -> None:
