@@ -12,6 +12,7 @@ The file's keys are those of `dedup_config.json`:
     ENTITY_FUZZY_THRESHOLD      Ratcliff/Obershelp ratio from which names agree
     ENTITY_CONFLICT_CAP         {"default": null, "tutela": "LOW", …}: HIGH, MEDIUM, LOW or null
     USE_SHORT_CIRCUIT           true or false
+    USE_REFERENCES              true or false: numbers and dates of the texts count
     TOP_K_CANDIDATES            candidates reported, 1 to 100
 
 LEVEL_WEIGHTS may also be given by document type, as THRESHOLDS is. Keys that are left out keep
@@ -57,6 +58,7 @@ class DetectionConfig:
     entity_candidate_limit: int
     max_results: int
     use_short_circuit: bool
+    use_references: bool
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def read(conn: psycopg.Connection, collection: str) -> CollectionConfig:
             " c.both_parties_boost, c.cedula_boost, c.correo_boost, c.fuzzy_threshold,"
             " c.high_threshold, c.medium_threshold, c.low_threshold, c.minhash_threshold,"
             " c.conflict_cap, c.minhash_candidate_limit, c.tfidf_candidate_limit,"
-            " c.entity_candidate_limit, c.max_results, c.use_short_circuit"
+            " c.entity_candidate_limit, c.max_results, c.use_short_circuit, c.use_references"
             " from (select distinct doc_type from sherlock.detection_configs where is_active"
             "       and (collection_id is null or collection_id = %(id)s)) as t"
             " cross join lateral sherlock.detection_config(%(id)s, t.doc_type) as c"
@@ -129,13 +131,14 @@ def write(conn: psycopg.Connection, collection: str, config: CollectionConfig) -
             " tfidf_weight, entity_weight, both_parties_boost, cedula_boost, correo_boost,"
             " fuzzy_threshold, high_threshold, medium_threshold, low_threshold,"
             " minhash_threshold, conflict_cap, minhash_candidate_limit, tfidf_candidate_limit,"
-            " entity_candidate_limit, max_results, use_short_circuit)"
+            " entity_candidate_limit, max_results, use_short_circuit, use_references)"
             " values (sherlock.collection_id(%(collection)s), %(doc_type)s, %(minhash_weight)s,"
             " %(tfidf_weight)s, %(entity_weight)s, %(both_parties_boost)s, %(cedula_boost)s,"
             " %(correo_boost)s, %(fuzzy_threshold)s, %(high_threshold)s, %(medium_threshold)s,"
             " %(low_threshold)s, %(minhash_threshold)s, %(conflict_cap)s,"
             " %(minhash_candidate_limit)s, %(tfidf_candidate_limit)s,"
-            " %(entity_candidate_limit)s, %(max_results)s, %(use_short_circuit)s)",
+            " %(entity_candidate_limit)s, %(max_results)s, %(use_short_circuit)s,"
+            " %(use_references)s)",
             {"collection": collection, **asdict(row)},
         )
         changed += 1
@@ -171,6 +174,7 @@ def to_json(config: CollectionConfig) -> str:
         "ENTITY_FUZZY_THRESHOLD": default.fuzzy_threshold,
         "ENTITY_CONFLICT_CAP": {name: row.conflict_cap for name, row in rows.items()},
         "USE_SHORT_CIRCUIT": default.use_short_circuit,
+        "USE_REFERENCES": default.use_references,
         "TOP_K_CANDIDATES": default.max_results,
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -336,6 +340,7 @@ _SCALAR_KEYS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
     "ENTITY_CORREO_MATCH_BOOST": ("correo_boost", _share),
     "ENTITY_FUZZY_THRESHOLD": ("fuzzy_threshold", _share),
     "USE_SHORT_CIRCUIT": ("use_short_circuit", _boolean),
+    "USE_REFERENCES": ("use_references", _boolean),
     "TOP_K_CANDIDATES": ("max_results", _top_k),
 }
 _KNOWN_KEYS = set(_SCALAR_KEYS) | {

@@ -130,13 +130,13 @@ def upgrade() -> None:
             nullable=False,
             comment="Version of sherlock.canonical_text.",
         ),
-        sa.Column("shingle_kind", sa.Text(), nullable=False, comment="word or char."),
+        sa.Column("shingle_kind", sa.Text(), nullable=False, comment="word, skeleton or char."),
         sa.Column(
             "shingle_width",
             sa.Integer(),
             autoincrement=False,
             nullable=False,
-            comment="Tokens (word) or characters (char) in a shingle.",
+            comment="Words or characters in a shingle.",
         ),
         sa.Column(
             "slot_count",

@@ -39,8 +39,11 @@ begin
             signature integer[],
             sketch bit(2048),
             vector sparsevec(5000),
+            model_id integer,
             sign_bits bit(512),
-            entities jsonb
+            entities jsonb,
+            numbers text[],
+            dates date[]
         );
     end if;
     if to_regtype('sherlock._search_result') is null then

@@ -20,7 +20,10 @@ declare
     v_jaccard double precision;
     v_cosine double precision;
     v_entity double precision;
+    v_left_profile constant jsonb := sherlock._entity_profile(p_left);
     v_agreement sherlock.entity_agreement;
+    v_references sherlock.reference_agreement;
+    v_has_conflict boolean := false;
     v_total double precision;
     v_score double precision;
     v_raw_class text;
@@ -41,15 +44,26 @@ begin
     v_cosine := sherlock.cosine_score(v_left.vector, v_right.vector);
     if v_config.entity_weight > 0 then
         v_agreement := sherlock.compare_entities(
-            sherlock._entity_profile(p_left), sherlock._entity_profile(p_right),
-            v_config.fuzzy_threshold);
+            v_left_profile, sherlock._entity_profile(p_right), v_config.fuzzy_threshold);
+        v_has_conflict := v_agreement.has_conflict;
+        if v_config.use_references then
+            v_references := sherlock.compare_references(
+                row(v_left.numbers, v_left.dates), row(v_right.numbers, v_right.dates),
+                v_left.model_id,
+                array(select jsonb_array_elements_text(v_left_profile -> 'cedula')));
+            v_has_conflict := v_has_conflict
+                or sherlock._is_other_matter(v_references, v_jaccard, v_cosine);
+        end if;
         -- Short, empty and excluded texts match exactly only, whoever wrote them.
-        if v_agreement.is_comparable
-           and v_left.text_state = 'indexed' and v_right.text_state = 'indexed'
-        then
-            v_entity := sherlock.entity_score(
-                v_agreement.both_parties, v_agreement.cedula_agrees, v_agreement.correo_agrees,
-                v_config.both_parties_boost, v_config.cedula_boost, v_config.correo_boost);
+        if v_left.text_state = 'indexed' and v_right.text_state = 'indexed' then
+            v_entity := case
+                when v_agreement.is_comparable
+                then sherlock.entity_score(
+                    v_agreement.both_parties, v_agreement.cedula_agrees,
+                    v_agreement.correo_agrees, v_config.both_parties_boost,
+                    v_config.cedula_boost, v_config.correo_boost)
+                else v_references.number_overlap
+            end;
         end if;
     end if;
     v_score := sherlock.ensemble_score(
@@ -88,9 +102,9 @@ begin
            case when v_cosine is not null then v_config.tfidf_weight / v_total end,
            v_cosine * v_config.tfidf_weight / v_total, null,
            jsonb_build_object(
-               'model_id', sherlock.active_tfidf_model(v_left.collection_id),
+               'model_id', v_left.model_id,
                'top_shared_terms', sherlock._top_shared_terms(
-                   sherlock.active_tfidf_model(v_left.collection_id),
+                   v_left.model_id,
                    v_left.vector, v_right.vector, 10,
                    sherlock.canonical_text(sherlock.document_text(p_left))))
     union all
@@ -102,9 +116,13 @@ begin
                'cedula', v_agreement.cedula_agrees,
                'correo', v_agreement.correo_agrees,
                'radicado', v_agreement.radicado_agrees,
-               'has_conflict', v_agreement.has_conflict,
-               'shared', v_agreement.shared,
-               'differing', v_agreement.differing)
+               'numbers', v_references.number_overlap,
+               'is_other_matter', sherlock._is_other_matter(v_references, v_jaccard, v_cosine),
+               'has_conflict', v_has_conflict,
+               'shared', coalesce(v_agreement.shared, '[]')
+                   || coalesce(v_references.shared, '[]'),
+               'differing', coalesce(v_agreement.differing, '[]')
+                   || coalesce(v_references.differing, '[]'))
     union all
     select 'final',
            case when v_is_same_text then 1.0 else v_score end, v_total / v_total,
@@ -113,7 +131,7 @@ begin
                when v_is_same_text then 'EXACT'
                else sherlock._capped_class(
                    v_raw_class,
-                   case when v_agreement.has_conflict then v_config.conflict_cap end)
+                   case when v_has_conflict then v_config.conflict_cap end)
            end,
            jsonb_build_object(
                'config_id', v_config.config_id,

@@ -8,14 +8,13 @@ as $$
 declare
     v_query sherlock._query;
     v_scheme_id integer;
-    v_model_id integer;
     v_status text;
     v_reason text;
 begin
     select d.collection_id, d.document_id, d.doc_type, d.text_state, d.canonical_sha256,
            c.scheme_id, sherlock.active_tfidf_model(d.collection_id), d.status, d.reason
     into v_query.collection_id, v_query.document_id, v_query.doc_type, v_query.text_state,
-         v_query.canonical_sha256, v_scheme_id, v_model_id, v_status, v_reason
+         v_query.canonical_sha256, v_scheme_id, v_query.model_id, v_status, v_reason
     from sherlock.documents as d
     join sherlock.collections as c using (collection_id)
     where d.document_id = p_document_id;
@@ -47,9 +46,12 @@ begin
     where s.document_id = p_document_id and s.scheme_id = v_scheme_id;
     select v.vector, v.sign_bits into v_query.vector, v_query.sign_bits
     from sherlock.document_vectors as v
-    where v.document_id = p_document_id and v.model_id = v_model_id
+    where v.document_id = p_document_id and v.model_id = v_query.model_id
       and v.sign_bits is not null;
     v_query.entities := sherlock._entity_profile(p_document_id);
+    select r.numbers, r.dates into v_query.numbers, v_query.dates
+    from sherlock.document_references as r
+    where r.document_id = p_document_id;
     return v_query;
 end;
 $$;
@@ -67,7 +69,6 @@ as $$
 declare
     v_query sherlock._query;
     v_scheme sherlock.shingle_schemes;
-    v_model_id integer := sherlock.active_tfidf_model(p_collection_id);
     v_canonical text := sherlock.canonical_text(p_text);
     v_shingles bigint[];
 begin
@@ -78,6 +79,7 @@ begin
     v_shingles := sherlock.shingles(v_canonical, v_scheme.shingle_kind, v_scheme.shingle_width);
     v_query.collection_id := p_collection_id;
     v_query.doc_type := p_doc_type;
+    v_query.model_id := sherlock.active_tfidf_model(p_collection_id);
     v_query.entities := sherlock._entity_profile(coalesce(p_entities, '[]'));
     v_query.text_state := sherlock._text_state(
         sherlock._distinct_shingles(v_shingles, v_scheme.min_shingles), v_scheme.min_shingles,
@@ -92,8 +94,10 @@ begin
         v_shingles, sherlock._distinctive_shingles(v_shingles, v_scheme.stop_list_id),
         v_scheme.min_shingles);
     v_query.sketch := sherlock.signature_sketch(v_query.signature);
-    if v_model_id is not null then
-        v_query.vector := sherlock.tfidf_vector(v_model_id, v_canonical);
+    select r.numbers, r.dates into v_query.numbers, v_query.dates
+    from sherlock._references(p_text, v_canonical) as r;
+    if v_query.model_id is not null then
+        v_query.vector := sherlock.tfidf_vector(v_query.model_id, v_canonical);
         v_query.sign_bits := sherlock.sign_projection(v_query.vector);
         if v_query.sign_bits is null then
             v_query.vector := null;

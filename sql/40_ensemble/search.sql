@@ -22,7 +22,7 @@ declare
     c_max_limit constant integer := 1000;
     v_config sherlock.detection_configs;
     v_scheme sherlock.shingle_schemes;
-    v_model_id integer := sherlock.active_tfidf_model(p_query.collection_id);
+    v_model_id constant integer := p_query.model_id;
     v_self bigint := coalesce(p_query.document_id, 0);
     v_limit integer;
     v_keys bigint[];
@@ -32,6 +32,9 @@ declare
     v_has_parties boolean := coalesce(p_query.entities ?& array['demandante', 'demandado'], false);
     v_has_cedula boolean := coalesce(p_query.entities ? 'cedula', false);
     v_has_correo boolean := coalesce(p_query.entities ? 'correo', false);
+    v_references constant sherlock._references := row(p_query.numbers, p_query.dates);
+    v_rare_weight double precision;
+    v_number_weight double precision;
     v_result sherlock._search_result;
 begin
     if p_limit not between 0 and c_max_limit then
@@ -85,6 +88,11 @@ begin
     from jsonb_array_elements(coalesce(p_query.entities -> 'demandante', '[]')) as n (value);
     v_cedulas := array(select jsonb_array_elements_text(p_query.entities -> 'cedula'));
     v_correos := array(select jsonb_array_elements_text(p_query.entities -> 'correo'));
+    if v_config.use_references and v_config.entity_weight > 0 and p_query.numbers <> '{}' then
+        v_rare_weight := sherlock._rare_weight(v_model_id);
+        select sum(w.weight) into v_number_weight
+        from sherlock._weighted_numbers(v_model_id, v_rare_weight, p_query.numbers) as w;
+    end if;
     v_keys := sherlock.band_keys(
         p_query.signature, v_scheme.scheme_id, p_query.collection_id,
         v_scheme.band_count, v_scheme.rows_per_band);
@@ -174,9 +182,24 @@ begin
             offset 0
         ) as r on v_config.entity_weight > 0
     ),
+    -- Without parties or ids to compare, the numbers of the texts are level 3.
+    referenced as materialized (
+        select p.*, r.overlap
+        from profiled as p
+        left join lateral (
+            select sherlock._number_overlap(
+                sum(w.weight) filter (where w.number = any(p_query.numbers)),
+                v_number_weight, sum(w.weight), v_rare_weight) as overlap
+            from sherlock.document_references as d
+            cross join lateral sherlock._weighted_numbers(v_model_id, v_rare_weight, d.numbers) as w
+            where d.document_id = p.document_id
+            offset 0
+        ) as r on v_number_weight > 0 and p.is_comparable is not true
+    ),
     bounded as materialized (
         select p.*,
-               case when p.is_comparable then sherlock.entity_score(
+               case when p.is_comparable is not true then p.overlap
+                    else sherlock.entity_score(
                    v_has_parties and case
                        when not sherlock._can_reach(
                            v_config.low_threshold, p.sketch_jaccard + c_sketch_margin, p.cosine,
@@ -201,7 +224,7 @@ begin
                    p.cedula_agrees, p.correo_agrees, v_config.both_parties_boost,
                    v_config.cedula_boost, v_config.correo_boost)
                end as entity
-        from profiled as p
+        from referenced as p
     ),
     -- All 128 slots are compared only of those that can be among the reported: the best by estimate.
     best as materialized (
@@ -238,7 +261,13 @@ begin
                    when r.raw_class <> 'LOW' and s.profile is not null
                    then sherlock.compare_entities(
                        p_query.entities, s.profile, v_config.fuzzy_threshold)
-               end as agreement
+               end as agreement,
+               case
+                   when r.raw_class <> 'LOW' and v_config.use_references
+                        and v_config.entity_weight > 0
+                   then sherlock._compare_references_with(
+                       s.document_id, v_references, v_model_id, v_cedulas)
+               end as reference_agreement
         from scored as s
         cross join lateral (
             select sherlock.classify(
@@ -248,13 +277,18 @@ begin
         where s.score >= v_config.low_threshold
     ),
     chosen as materialized (
-        select c.*, k.confidence
+        select c.*, k.confidence, k.has_conflict
         from classified as c
         cross join lateral (
             select sherlock._capped_class(
                 c.raw_class,
-                case when (c.agreement).has_conflict then v_config.conflict_cap end
-            ) as confidence
+                case when f.has_conflict then v_config.conflict_cap end
+            ) as confidence, f.has_conflict
+            from (
+                select coalesce((c.agreement).has_conflict, false)
+                    or sherlock._is_other_matter(
+                        c.reference_agreement, c.jaccard, c.cosine) as has_conflict
+            ) as f
         ) as k
         where c.document_id <> all (
             select x.document_id from unnest(v_result.matches) as x)
@@ -265,11 +299,18 @@ begin
     reported as materialized (
         select c.document_id, c.is_by_bands, c.is_by_vector, c.is_by_entities, c.hot_keys,
                c.jaccard, c.cosine, c.entity, c.score, c.raw_class, c.confidence,
+               c.has_conflict, c.is_comparable,
                case
                    when (c.agreement).shared is not null then c.agreement
                    when c.profile is not null then sherlock.compare_entities(
                        p_query.entities, c.profile, v_config.fuzzy_threshold)
-               end as agreement
+               end as agreement,
+               case
+                   when c.reference_agreement is not null then c.reference_agreement
+                   when v_config.use_references and v_config.entity_weight > 0
+                   then sherlock._compare_references_with(
+                       c.document_id, v_references, v_model_id, v_cedulas)
+               end as reference_agreement
         from chosen as c
     )
     select
@@ -283,7 +324,7 @@ begin
             (select array_agg(row(
                 r.document_id, d.name, r.confidence, sherlock.recommended_action(r.confidence),
                 r.score, r.jaccard, r.cosine, r.entity,
-                coalesce((r.agreement).has_conflict, false),
+                r.has_conflict,
                 jsonb_strip_nulls(jsonb_build_object(
                     'found_by', array_remove(array[
                         case when r.is_by_bands then 'minhash' end,
@@ -294,8 +335,13 @@ begin
                         case when r.cosine is null then 'tfidf' end,
                         case when r.entity is null then 'entities' end], null), '{}'),
                     'hot_band_keys', nullif(r.hot_keys, 0),
-                    'shared', nullif((r.agreement).shared, '[]'),
-                    'differing', nullif((r.agreement).differing, '[]'),
+                    'shared', nullif(coalesce((r.agreement).shared, '[]')
+                        || coalesce((r.reference_agreement).shared, '[]'), '[]'),
+                    'differing', nullif(coalesce((r.agreement).differing, '[]')
+                        || coalesce((r.reference_agreement).differing, '[]'), '[]'),
+                    'entity_from', case
+                        when r.entity is not null and r.is_comparable is not true then 'numbers'
+                    end,
                     'capped_from', case when r.confidence <> r.raw_class then r.raw_class end
                 ))
             )::sherlock.match

@@ -9,6 +9,7 @@ declare
     v_count integer;
     v_model record;
     v_document_ids bigint[];
+    v_contents text[];
     v_canonical_texts text[];
 begin
     -- Most documents are new: then there is nothing to forget.
@@ -22,10 +23,12 @@ begin
 
     -- In the order of the ids: sessions with overlapping documents then wait in one direction.
     select array_agg(t.document_id order by t.document_id),
+           array_agg(t.content order by t.document_id),
            array_agg(t.canonical order by t.document_id)
-    into v_document_ids, v_canonical_texts
+    into v_document_ids, v_contents, v_canonical_texts
     from (
-        select i.document_id, sherlock.canonical_text(coalesce(i.content, '')) as canonical
+        select i.document_id, i.content,
+               sherlock.canonical_text(coalesce(i.content, '')) as canonical
         from unnest(p_document_ids, p_texts) as i (document_id, content)
         offset 0
     ) as t;
@@ -88,6 +91,14 @@ begin
     where d.document_id = s.document_id;
     get diagnostics v_count = row_count;
 
+    insert into sherlock.document_references (document_id, numbers, dates)
+    select t.document_id, r.numbers, r.dates
+    from unnest(v_document_ids, v_contents, v_canonical_texts)
+        as t (document_id, content, canonical)
+    join sherlock.documents as d using (document_id)
+    cross join lateral sherlock._references(t.content, t.canonical) as r
+    where d.text_state = 'indexed' and (r.numbers <> '{}' or r.dates <> '{}');
+
     for v_model in
         select m.model_id, array_agg(d.document_id) as document_ids,
                array_agg(t.canonical) as canonical_texts
@@ -123,7 +134,7 @@ $$;
 
 comment on function sherlock.index_documents(bigint[]) is
 'Computes the features of documents from their texts: canonical hash, signature, band keys and '
-'the vector of each model in use. What is on the scheme''s list of boilerplate is left out of the '
+'the vector of each model in use, numbers and dates. What is on the scheme''s list of boilerplate is left out of the '
 'signature, and counted; where too little is left there is no signature. Replaces what was there; returns how many were indexed. '
 'Documents without a text are left as they are.';
 
@@ -146,5 +157,6 @@ begin
       and b.document_id = s.document_id;
     delete from sherlock.document_signatures as s where s.document_id = any(p_document_ids);
     delete from sherlock.document_vectors as v where v.document_id = any(p_document_ids);
+    delete from sherlock.document_references as r where r.document_id = any(p_document_ids);
 end;
 $$;

@@ -9,8 +9,16 @@ CREATE TYPE sherlock._query AS (
 	signature integer[],
 	sketch bit(2048),
 	vector public.sparsevec(5000),
+	model_id integer,
 	sign_bits bit(512),
-	entities jsonb
+	entities jsonb,
+	numbers text[],
+	dates date[]
+);
+
+CREATE TYPE sherlock._references AS (
+	numbers text[],
+	dates date[]
 );
 
 CREATE TYPE sherlock._search_result AS (
@@ -173,6 +181,7 @@ CREATE TABLE sherlock.detection_configs (
     max_results integer DEFAULT 10 NOT NULL,
     use_short_circuit boolean DEFAULT true NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    use_references boolean DEFAULT true NOT NULL,
     CONSTRAINT detection_configs_boosts_check CHECK (((entity_weight = (0)::double precision) OR (((both_parties_boost + cedula_boost) + correo_boost) > (0)::double precision))),
     CONSTRAINT detection_configs_both_parties_boost_check CHECK (((both_parties_boost >= (0)::double precision) AND (both_parties_boost <= (1)::double precision))),
     CONSTRAINT detection_configs_cedula_boost_check CHECK (((cedula_boost >= (0)::double precision) AND (cedula_boost <= (1)::double precision))),
@@ -251,6 +260,15 @@ ALTER TABLE ONLY sherlock.document_pages
 
 ALTER TABLE ONLY sherlock.document_pages
     ADD CONSTRAINT document_pages_pkey PRIMARY KEY (document_id, page_number);
+
+CREATE TABLE sherlock.document_references (
+    document_id bigint NOT NULL,
+    numbers text[] NOT NULL,
+    dates date[] NOT NULL
+);
+
+ALTER TABLE ONLY sherlock.document_references
+    ADD CONSTRAINT document_references_pkey PRIMARY KEY (document_id);
 
 CREATE TABLE sherlock.document_signatures (
     document_id bigint NOT NULL,
@@ -481,6 +499,13 @@ ALTER TABLE ONLY sherlock.party_names
     ADD CONSTRAINT party_names_pkey PRIMARY KEY (collection_id, role, normalised);
 
 CREATE INDEX party_names_normalised_trgm_idx ON sherlock.party_names USING gin (normalised public.gin_trgm_ops);
+
+CREATE TYPE sherlock.reference_agreement AS (
+	number_overlap double precision,
+	is_other_matter boolean,
+	shared jsonb,
+	differing jsonb
+);
 
 CREATE TABLE sherlock.review_queue (
     review_id bigint NOT NULL,
@@ -955,8 +980,10 @@ function sherlock._close_matches(p_matches sherlock.matches[], p_closed_reason t
 function sherlock._close_matches_with(p_document_ids bigint[], p_names text[], p_closed_reason text) returns bigint[] language plpgsql volatile;
 function sherlock._close_verdict(p_document_id bigint, p_closed_reason text) returns void language plpgsql volatile;
 function sherlock._commit_refusal() returns text language plpgsql stable;
+function sherlock._compare_references_with(p_document_id bigint, p_references sherlock._references, p_model_id integer, p_ignored text[]) returns sherlock.reference_agreement language sql stable parallel safe;
 function sherlock._config_in_force(p_collection_id integer, p_doc_type text) returns sherlock.detection_configs language plpgsql stable;
 function sherlock._create_vector_partition(p_model_id integer) returns void language plpgsql volatile;
+function sherlock._date_references(p_canonical text) returns date[] language plpgsql immutable parallel safe strict;
 function sherlock._detection(p_query sherlock._query, p_before bigint, p_limit integer) returns sherlock.detection language plpgsql stable;
 function sherlock._digits_of(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock._digits_read(p_value text) returns text language sql immutable parallel safe strict;
@@ -990,6 +1017,7 @@ function sherlock._indexed_document_count(p_collection_id integer) returns integ
 function sherlock._install_watch_triggers(p_watch sherlock.watches) returns boolean language plpgsql volatile;
 function sherlock._institution(p_key text) returns text language sql immutable parallel safe;
 function sherlock._is_institution(p_folded text) returns boolean language plpgsql immutable parallel safe strict;
+function sherlock._is_other_matter(p_agreement sherlock.reference_agreement, p_jaccard double precision, p_cosine double precision) returns boolean language sql immutable parallel safe;
 function sherlock._is_person(p_folded text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._is_readable_by_caller(p_table regclass) returns boolean language sql stable;
 function sherlock._is_watchable_key(p_type pg_type) returns boolean language sql stable parallel safe;
@@ -1015,6 +1043,8 @@ function sherlock._move_watched_rows(p_watch_id integer, p_old_keys jsonb[], p_n
 function sherlock._moving_collection(p_collection_id integer, p_scheme_id integer) returns sherlock.collections language plpgsql volatile;
 function sherlock._narrated_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._next_row_keys(p_watch_id integer, p_after jsonb, p_limit integer) returns jsonb[] language plpgsql stable;
+function sherlock._number_overlap(p_shared double precision, p_left double precision, p_right double precision, p_rare_weight double precision) returns double precision language sql immutable parallel safe;
+function sherlock._number_references(p_text text) returns text[] language plpgsql immutable parallel safe strict;
 function sherlock._numbers_agree(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._numbers_of_name(p_normalised text) returns text[] language sql immutable parallel safe strict;
 function sherlock._numbers_to_digits(p_name text) returns text language plpgsql immutable parallel safe strict;
@@ -1031,9 +1061,11 @@ function sherlock._previous_vocabulary(p_collection_id integer) returns integer 
 function sherlock._progress(p_done bigint, p_total bigint, p_elapsed interval) returns text language sql immutable parallel safe;
 function sherlock._query_of_document(p_document_id bigint) returns sherlock._query language plpgsql stable;
 function sherlock._query_of_text(p_collection_id integer, p_doc_type text, p_text text, p_entities jsonb) returns sherlock._query language plpgsql stable;
+function sherlock._rare_weight(p_model_id integer) returns double precision language sql stable parallel safe;
 function sherlock._ratio_reaches(p_left text, p_right text, p_threshold double precision) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._read_entities(p_entities jsonb) returns SETOF sherlock.entities language plpgsql immutable parallel safe;
 function sherlock._readable_key(p_row_key jsonb) returns text language sql immutable parallel safe;
+function sherlock._references(p_text text, p_canonical text) returns sherlock._references language sql immutable parallel safe;
 function sherlock._refit_drift() returns double precision language sql immutable parallel safe;
 function sherlock._refit_growth() returns double precision language sql immutable parallel safe;
 function sherlock._refresh_entity_profiles(p_document_ids bigint[]) returns void language sql volatile;
@@ -1080,6 +1112,7 @@ function sherlock._watched_key_sql(p_watch sherlock.watches, p_key_sql text, OUT
 function sherlock._watched_relations(p_table regclass) returns SETOF oid language sql stable;
 function sherlock._watched_row_sql(p_watch sherlock.watches, p_relation oid, OUT key_sql text, OUT text_sql text, OUT transition_text_sql text, OUT key_columns_sql text, OUT all_columns_sql text) returns record language plpgsql stable;
 function sherlock._watched_texts(p_watch_id integer, p_row_keys jsonb[]) returns TABLE(row_key jsonb, content text) language plpgsql stable;
+function sherlock._weighted_numbers(p_model_id integer, p_rare_weight double precision, p_numbers text[]) returns TABLE(number text, weight double precision) language sql stable parallel safe;
 function sherlock._who_may() returns text language sql stable;
 function sherlock._withdraw_reviews(p_document_ids bigint[]) returns void language sql volatile;
 function sherlock._without_accents(p_value text) returns text language plpgsql immutable parallel safe strict;
@@ -1099,6 +1132,7 @@ function sherlock.classify(p_score double precision, p_high double precision, p_
 function sherlock.collection_id(p_collection text) returns integer language plpgsql stable;
 function sherlock.compare(p_left bigint, p_right bigint) returns TABLE(level text, score double precision, weight double precision, weighted_score double precision, confidence text, evidence jsonb) language plpgsql stable;
 function sherlock.compare_entities(p_left jsonb, p_right jsonb, p_fuzzy_threshold double precision) returns sherlock.entity_agreement language plpgsql immutable parallel safe;
+function sherlock.compare_references(p_left sherlock._references, p_right sherlock._references, p_model_id integer, p_ignored text[] DEFAULT '{}'::text[]) returns sherlock.reference_agreement language plpgsql stable parallel safe;
 function sherlock.compare_versions(p_left bigint, p_right bigint) returns TABLE(model_id integer, status text, fitted_document_count integer, term_count integer, has_made_match boolean, match_score double precision, tfidf_score double precision, top_shared_terms jsonb) language plpgsql stable;
 function sherlock.cosine_score(p_left public.sparsevec, p_right public.sparsevec) returns double precision language sql immutable parallel safe;
 function sherlock.create_collection(p_name text, p_profile text DEFAULT 'legal'::text, p_scheme text DEFAULT NULL::text) returns integer language plpgsql volatile;

@@ -90,6 +90,7 @@ def config() -> CollectionConfig:
         entity_candidate_limit=50,
         max_results=10,
         use_short_circuit=True,
+        use_references=True,
     )
     tutela = DetectionConfig(
         **{

@@ -82,6 +82,14 @@ detection_configs = Table(
         comment="An exact copy ends the search: the fuzzy levels are not asked.",
     ),
     timestamp_column("created_at", "When the configuration was made.", default=True),
+    Column(
+        "use_references",
+        Boolean,
+        nullable=False,
+        server_default=text("true"),
+        comment="Numbers and dates of the texts count: as level 3 where no parties or ids can be "
+        "compared, and as a conflict.",
+    ),
     CheckConstraint(
         "abs(minhash_weight + tfidf_weight + entity_weight - 1) < 1e-9", name="weights"
     ),

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Date,
     Double,
     Float,
     ForeignKey,
@@ -107,8 +108,8 @@ shingle_schemes = Table(
     Column("scheme_id", Integer, Identity(), primary_key=True, comment="The scheme."),
     text_column("name", "Short name, unique."),
     integer_column("normaliser_version", "Version of sherlock.canonical_text.", default=1),
-    text_column("shingle_kind", "word or char."),
-    integer_column("shingle_width", "Tokens (word) or characters (char) in a shingle."),
+    text_column("shingle_kind", "word, skeleton or char."),
+    integer_column("shingle_width", "Words or characters in a shingle."),
     integer_column("slot_count", "Slots of a signature.", default=128),
     integer_column("band_count", "Bands of the signature; each gives one key.", default=32),
     integer_column("rows_per_band", "Slots in a band.", default=4),
@@ -351,6 +352,23 @@ entity_profiles = Table(
     PrimaryKeyConstraint("document_id"),
     comment="Level 3: a document's entities in one row, as the search compares them; kept by "
     "triggers on entities.",
+)
+
+
+document_references = Table(
+    "document_references",
+    metadata,
+    Column("document_id", BigInteger, nullable=False, autoincrement=False, comment="The document."),
+    Column(
+        "numbers",
+        ARRAY(Text),
+        nullable=False,
+        comment="Numbers of three digits or more, no years, in the order of the text.",
+    ),
+    Column("dates", ARRAY(Date), nullable=False, comment="Dates, in the order of the text."),
+    PrimaryKeyConstraint("document_id"),
+    comment="Level 3: what tells one matter from another whatever the words; texts without have "
+    "no row.",
 )
 
 
