@@ -23,14 +23,16 @@ comment on type sherlock.entity_agreement is
 'How the entities of two documents agree, role by role; null where one of them lacks the role.';
 comment on column sherlock.entity_agreement.demandante_agrees is 'A plaintiff is the same.';
 comment on column sherlock.entity_agreement.demandado_agrees is 'A defendant is the same.';
-comment on column sherlock.entity_agreement.both_parties is 'Both of these; never null.';
+comment on column sherlock.entity_agreement.both_parties is
+'Both of these; or, if one of the documents lacks a party, a docket number is the same. Never null.';
 comment on column sherlock.entity_agreement.cedula_agrees is 'An identity number is the same.';
 comment on column sherlock.entity_agreement.correo_agrees is 'An address is the same.';
 comment on column sherlock.entity_agreement.radicado_agrees is 'A docket number is the same.';
 comment on column sherlock.entity_agreement.referencia_jaccard is
 'Jaccard similarity of the sets of reference numbers.';
 comment on column sherlock.entity_agreement.is_comparable is
-'Both documents have both parties, or an identity number, or an address.';
+'Both documents have both parties, or an identity number, or an address; or a docket number is the '
+'same.';
 comment on column sherlock.entity_agreement.has_conflict is
 'The documents are about different people; see sherlock.compare_entities.';
 comment on column sherlock.entity_agreement.shared is
@@ -135,7 +137,8 @@ create or replace function sherlock._parties_agree(
 )
 returns boolean
 language sql immutable strict parallel safe
--- both_parties of sherlock.compare_entities, for the many pairs that get no further.
+-- both_parties of sherlock.compare_entities where both have both, for the many pairs that get no
+-- further.
 return sherlock._agreeing_names(
         p_left -> 'demandante', p_right -> 'demandante', p_fuzzy_threshold) is not null
     and sherlock._agreeing_names(
@@ -226,6 +229,7 @@ declare
     v_values text[];
     v_agrees boolean;
     v_is_same_name boolean := false;
+    v_has_parties boolean;
     v_result sherlock.entity_agreement;
 begin
     v_result.shared := '[]';
@@ -274,12 +278,16 @@ begin
         end case;
     end loop;
 
-    v_result.both_parties :=
-        coalesce(v_result.demandante_agrees and v_result.demandado_agrees, false);
-    v_result.is_comparable :=
-        (v_result.demandante_agrees is not null and v_result.demandado_agrees is not null)
+    -- A docket stands in for parties that one of the documents lacks.
+    v_has_parties := v_result.demandante_agrees is not null and v_result.demandado_agrees is not null;
+    v_result.both_parties := coalesce(
+        case when v_has_parties then v_result.demandante_agrees and v_result.demandado_agrees
+             else v_result.radicado_agrees end,
+        false);
+    v_result.is_comparable := v_has_parties
         or v_result.cedula_agrees is not null
-        or v_result.correo_agrees is not null;
+        or v_result.correo_agrees is not null
+        or v_result.both_parties;
     v_result.has_conflict := case
         when v_result.cedula_agrees is null then v_result.demandante_agrees is false
         else not v_result.cedula_agrees
@@ -296,8 +304,9 @@ comment on function sherlock.compare_entities(jsonb, jsonb, double precision) is
 'sherlock.names_agree with the threshold, all others if equal. has_conflict: (a) both have identity '
 'numbers, none is equal or one edited digit away from another, and no plaintiff''s name is the same '
 '(in any order of words; merely similar names, like Juan and Juana, don''t count), or (b) one has '
-'no identity number, both have plaintiffs, and none agrees. A differing docket is no conflict: '
-'the same case may be filed again. It is listed in differing, with all that differs.';
+'no identity number, both have plaintiffs, and none agrees. A docket that is the same counts as both '
+'parties where one document lacks a party. A differing docket is no conflict: the same case may be '
+'filed again. It is listed in differing, with all that differs.';
 
 create or replace function sherlock.entity_score(
     p_both_parties boolean,

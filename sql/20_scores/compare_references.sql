@@ -60,7 +60,8 @@ create or replace function sherlock._number_overlap(
 returns double precision
 language sql immutable parallel safe
 return case
-    when p_rare_weight > 0 and least(p_left, p_right) >= 0.5 * p_rare_weight
+    when p_rare_weight > 0
+         and least(coalesce(p_left, 0), coalesce(p_right, 0)) >= 0.5 * p_rare_weight
     then least(coalesce(p_shared, 0) / least(p_left, p_right), 1)
 end;
 
@@ -141,8 +142,24 @@ $$;
 comment on function sherlock.compare_references(
     sherlock._references, sherlock._references, integer, text[]) is
 'How the numbers (three digits or more, no years) and dates of two texts agree. Numbers weigh by '
-'rarity under the model (null: all the same). p_ignored: numbers that name people, compared elsewhere. '
+'rarity under the model (null: all the same). p_ignored: numbers that count for nothing, without leading '
+'zeros, as those that name people. '
 'Dates print as year-month-day.';
+
+-- Numbers that say who, not what; where people cannot be compared they are numbers like others.
+create or replace function sherlock._people_numbers(
+    p_left jsonb,
+    p_right jsonb,
+    p_is_comparable boolean
+)
+returns text[]
+language sql immutable parallel safe
+return case
+    when p_is_comparable
+    then array(select jsonb_array_elements_text(p_left -> 'cedula'))
+         || array(select jsonb_array_elements_text(p_right -> 'cedula'))
+    else '{}'
+end;
 
 -- Of a query with a stored document; null where one of them has no references.
 create or replace function sherlock._compare_references_with(

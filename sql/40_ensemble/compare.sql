@@ -21,6 +21,7 @@ declare
     v_cosine double precision;
     v_entity double precision;
     v_left_profile constant jsonb := sherlock._entity_profile(p_left);
+    v_right_profile constant jsonb := sherlock._entity_profile(p_right);
     v_agreement sherlock.entity_agreement;
     v_references sherlock.reference_agreement;
     v_has_conflict boolean := false;
@@ -44,13 +45,14 @@ begin
     v_cosine := sherlock.cosine_score(v_left.vector, v_right.vector);
     if v_config.entity_weight > 0 then
         v_agreement := sherlock.compare_entities(
-            v_left_profile, sherlock._entity_profile(p_right), v_config.fuzzy_threshold);
+            v_left_profile, v_right_profile, v_config.fuzzy_threshold);
         v_has_conflict := v_agreement.has_conflict;
         if v_config.use_references then
             v_references := sherlock.compare_references(
                 row(v_left.numbers, v_left.dates), row(v_right.numbers, v_right.dates),
                 v_left.model_id,
-                array(select jsonb_array_elements_text(v_left_profile -> 'cedula')));
+                sherlock._people_numbers(
+                    v_left_profile, v_right_profile, v_agreement.is_comparable));
             v_has_conflict := v_has_conflict
                 or sherlock._is_other_matter(v_references, v_jaccard, v_cosine);
         end if;

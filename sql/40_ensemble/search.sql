@@ -29,9 +29,11 @@ declare
     v_name_keys text[];
     v_cedulas text[];
     v_correos text[];
+    v_radicados text[];
     v_has_parties boolean := coalesce(p_query.entities ?& array['demandante', 'demandado'], false);
     v_has_cedula boolean := coalesce(p_query.entities ? 'cedula', false);
     v_has_correo boolean := coalesce(p_query.entities ? 'correo', false);
+    v_has_radicado boolean := coalesce(p_query.entities ? 'radicado', false);
     v_references constant sherlock._references := row(p_query.numbers, p_query.dates);
     v_rare_weight double precision;
     v_number_weight double precision;
@@ -88,6 +90,7 @@ begin
     from jsonb_array_elements(coalesce(p_query.entities -> 'demandante', '[]')) as n (value);
     v_cedulas := array(select jsonb_array_elements_text(p_query.entities -> 'cedula'));
     v_correos := array(select jsonb_array_elements_text(p_query.entities -> 'correo'));
+    v_radicados := array(select jsonb_array_elements_text(p_query.entities -> 'radicado'));
     if v_config.use_references and v_config.entity_weight > 0 and p_query.numbers <> '{}' then
         v_rare_weight := sherlock._rare_weight(v_model_id);
         select sum(w.weight) into v_number_weight
@@ -168,13 +171,16 @@ begin
     -- The entity score as sherlock.compare_entities would have it, with less work: ids and addresses
     -- first; names only if their agreement can still lift the pair to LOW and they look alike.
     profiled as materialized (
-        select p.*, r.*
+        select p.*, r.profile, r.name_keys, r.cedula_agrees, r.correo_agrees,
+               not r.has_parties and r.has_docket as is_same_case,
+               r.has_parties or r.has_docket or r.cedula_agrees is not null
+                   or r.correo_agrees is not null as is_comparable
         from promising as p
         left join lateral (
             select e.profile, e.name_keys,
-                   v_has_parties and e.profile ? 'demandante' and e.profile ? 'demandado'
-                   or v_has_cedula and e.profile ? 'cedula'
-                   or v_has_correo and e.profile ? 'correo' as is_comparable,
+                   v_has_parties and e.profile ?& array['demandante', 'demandado'] as has_parties,
+                   v_has_radicado
+                       and coalesce(e.profile -> 'radicado' ?| v_radicados, false) as has_docket,
                    case when v_has_cedula then e.profile -> 'cedula' ?| v_cedulas end as cedula_agrees,
                    case when v_has_correo then e.profile -> 'correo' ?| v_correos end as correo_agrees
             from sherlock.entity_profiles as e
@@ -200,7 +206,9 @@ begin
         select p.*,
                case when p.is_comparable is not true then p.overlap
                     else sherlock.entity_score(
-                   v_has_parties and case
+                   case
+                       when p.is_same_case then true
+                       when not v_has_parties then false
                        when not sherlock._can_reach(
                            v_config.low_threshold, p.sketch_jaccard + c_sketch_margin, p.cosine,
                            sherlock.entity_score(
@@ -266,7 +274,8 @@ begin
                    when r.raw_class <> 'LOW' and v_config.use_references
                         and v_config.entity_weight > 0
                    then sherlock._compare_references_with(
-                       s.document_id, v_references, v_model_id, v_cedulas)
+                       s.document_id, v_references, v_model_id,
+                       sherlock._people_numbers(p_query.entities, s.profile, s.is_comparable))
                end as reference_agreement
         from scored as s
         cross join lateral (
@@ -277,18 +286,17 @@ begin
         where s.score >= v_config.low_threshold
     ),
     chosen as materialized (
-        select c.*, k.confidence, k.has_conflict
+        select c.*, k.confidence
         from classified as c
         cross join lateral (
             select sherlock._capped_class(
                 c.raw_class,
-                case when f.has_conflict then v_config.conflict_cap end
-            ) as confidence, f.has_conflict
-            from (
-                select coalesce((c.agreement).has_conflict, false)
-                    or sherlock._is_other_matter(
-                        c.reference_agreement, c.jaccard, c.cosine) as has_conflict
-            ) as f
+                case
+                    when coalesce((c.agreement).has_conflict, false)
+                        or sherlock._is_other_matter(c.reference_agreement, c.jaccard, c.cosine)
+                    then v_config.conflict_cap
+                end
+            ) as confidence
         ) as k
         where c.document_id <> all (
             select x.document_id from unnest(v_result.matches) as x)
@@ -299,7 +307,7 @@ begin
     reported as materialized (
         select c.document_id, c.is_by_bands, c.is_by_vector, c.is_by_entities, c.hot_keys,
                c.jaccard, c.cosine, c.entity, c.score, c.raw_class, c.confidence,
-               c.has_conflict, c.is_comparable,
+               c.is_comparable,
                case
                    when (c.agreement).shared is not null then c.agreement
                    when c.profile is not null then sherlock.compare_entities(
@@ -309,7 +317,8 @@ begin
                    when c.reference_agreement is not null then c.reference_agreement
                    when v_config.use_references and v_config.entity_weight > 0
                    then sherlock._compare_references_with(
-                       c.document_id, v_references, v_model_id, v_cedulas)
+                       c.document_id, v_references, v_model_id,
+                       sherlock._people_numbers(p_query.entities, c.profile, c.is_comparable))
                end as reference_agreement
         from chosen as c
     )
@@ -324,7 +333,8 @@ begin
             (select array_agg(row(
                 r.document_id, d.name, r.confidence, sherlock.recommended_action(r.confidence),
                 r.score, r.jaccard, r.cosine, r.entity,
-                r.has_conflict,
+                coalesce((r.agreement).has_conflict, false)
+                    or sherlock._is_other_matter(r.reference_agreement, r.jaccard, r.cosine),
                 jsonb_strip_nulls(jsonb_build_object(
                     'found_by', array_remove(array[
                         case when r.is_by_bands then 'minhash' end,

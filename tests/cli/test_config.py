@@ -40,6 +40,7 @@ def test_export_has_the_documented_shape(sherlock: Sherlock) -> None:
         "ENTITY_FUZZY_THRESHOLD": 0.85,
         "ENTITY_CONFLICT_CAP": {"default": None, "habeas_corpus": "LOW", "tutela": "LOW"},
         "USE_SHORT_CIRCUIT": True,
+        "USE_REFERENCES": True,
         "TOP_K_CANDIDATES": 10,
     }
 
@@ -56,6 +57,7 @@ def test_import_changes_what_the_file_names(
                 "TFIDF_MAX_FEATURES": 800,
                 "TFIDF_NGRAM_RANGE": [1, 1],
                 "USE_SHORT_CIRCUIT": False,
+                "USE_REFERENCES": False,
                 "TOP_K_CANDIDATES": 3,
             }
         )
@@ -67,7 +69,8 @@ def test_import_changes_what_the_file_names(
     assert after["THRESHOLDS"]["tutela"] == {"high": 0.9, "medium": 0.7, "low": 0.5}
     assert after["THRESHOLDS"]["contrato"] == {"high": 0.95, "medium": 0.65, "low": 0.5}
     assert (after["TFIDF_MAX_FEATURES"], after["TFIDF_NGRAM_RANGE"]) == (800, [1, 1])
-    assert (after["USE_SHORT_CIRCUIT"], after["TOP_K_CANDIDATES"]) == (False, 3)
+    assert (after["USE_SHORT_CIRCUIT"], after["USE_REFERENCES"]) == (False, False)
+    assert after["TOP_K_CANDIDATES"] == 3
     # The same file again changes nothing, and the rows of before are still there.
     assert "nothing to change" in sherlock("config", "import", file).err
     with psycopg.connect(database_url) as conn:
@@ -111,6 +114,9 @@ def test_weights_by_document_type(sherlock: Sherlock, tmp_path: Path) -> None:
         ('{"TFIDF_MAX_FEATURES": 9000}', "whole number from 1 to 5000"),
         ('{"TFIDF_NGRAM_RANGE": [2, 1]}', "TFIDF_NGRAM_RANGE"),
         ('{"USE_SHORT_CIRCUIT": "yes"}', "true or false"),
+        ('{"USE_REFERENCES": 1}', "USE_REFERENCES must be true or false"),
+        ('{"USE_REFERENCES": null}', "USE_REFERENCES must be true or false"),
+        ('{"USE_REFERENCES": {"default": true}}', "USE_REFERENCES must be true or false"),
         ('{"TOP_K_CANDIDATES": true}', "whole number"),
         ('{"ENTITY_CONFLICT_CAP": {"tutela": "EXACT"}}', "HIGH, MEDIUM, LOW or null"),
     ],
@@ -146,3 +152,14 @@ def test_show(sherlock: Sherlock) -> None:
     assert "high_threshold" in ran.out
     rows = json.loads(sherlock("config", "show", "--format", "json").out)
     assert {row["doc_type"] for row in rows} == {"default", "tutela", "habeas_corpus"}
+    assert {row["use_references"] for row in rows} == {True}
+
+
+def test_references_are_switched_off_and_on_again(sherlock: Sherlock, tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    for is_on in (False, True):
+        file.write_text(json.dumps({"USE_REFERENCES": is_on}))
+        assert sherlock("config", "import", file).code == ExitCode.OK
+        assert exported(sherlock)["USE_REFERENCES"] is is_on
+        rows = json.loads(sherlock("config", "show", "--format", "json").out)
+        assert {row["use_references"] for row in rows} == {is_on}

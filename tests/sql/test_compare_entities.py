@@ -37,6 +37,8 @@ class Case(NamedTuple):
 
 
 ANA = Case("Ana María Peña", "Nueva EPS", "52.345.678", "ana@correo.com")
+DOCKET = "11001-40-03-022-2023-00123-00"
+OTHER_DOCKET = "11001-40-03-022-2023-00999-00"
 LUIS = Case("Luis Rojas Díaz", "Nueva E.P.S.", "79.111.222", "luis@correo.com")
 
 
@@ -166,8 +168,10 @@ def test_a_differing_docket_is_listed(conn: psycopg.Connection) -> None:
         (Case(cedula="52345678"), Case(cedula="1020345678"), True),
         (Case(correo="a@b.com"), Case(correo="c@d.com"), True),
         (Case(correo="a@b.com"), Case(cedula="52345678"), False),
-        (Case(radicado="11001400302220230012300"), Case(radicado="11001400302220230012300"),
-         False),
+        (Case(radicado=DOCKET), Case(radicado=DOCKET), True),
+        (Case("Juan Pérez", "DIAN", radicado=DOCKET), Case("Juan Pérez", radicado=DOCKET), True),
+        (Case(radicado=DOCKET), Case(radicado=OTHER_DOCKET), False),
+        (Case("Juan Pérez", radicado=DOCKET), Case("Juan Pérez", radicado=OTHER_DOCKET), False),
         (Case("A.B.C.", "DIAN"), Case("A.B.C.", "DIAN"), False),
         (Case(correo="tutelas@eps.com"), Case(correo="tutelas@eps.com"), False),
         (Case(), ANA, False),
@@ -303,3 +307,40 @@ def test_score_is_a_share(
     boosts: tuple[float, ...],
 ) -> None:
     assert 0 <= score(conn, *agrees, *boosts) <= 1
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "both_parties"),
+    [
+        pytest.param(Case(), Case(), True, id="no parties"),
+        pytest.param(Case("Ana Peña", "DIAN"), Case("Ana Peña"), True, id="no defendant"),
+        pytest.param(Case(demandado="DIAN"), Case("Ana Peña", "DIAN"), True, id="no plaintiff"),
+        pytest.param(Case("A.B.", "DIAN"), Case("A.B.", "DIAN"), True, id="initials"),
+        pytest.param(Case("Ana Peña", "DIAN"), Case("Luis Rey", "DIAN"), False, id="plaintiffs"),
+        pytest.param(Case("Ana Peña", "DIAN"), Case("Ana Peña", "ISS"), False, id="defendants"),
+        pytest.param(Case("Ana Peña", "DIAN"), Case("Ana Peña", "DIAN"), True, id="same parties"),
+    ],
+)  # fmt: skip
+def test_a_docket_stands_in_for_parties_that_cannot_be_compared(
+    conn: psycopg.Connection, left: Case, right: Case, both_parties: bool
+) -> None:
+    for one, other in ((left, right), (right, left)):
+        found = compare_cases(
+            conn,
+            one._replace(radicado=DOCKET),
+            other._replace(radicado=f"{OTHER_DOCKET}|11001400302220230012300"),
+        )
+        assert found.both_parties is both_parties
+        assert found.is_comparable is True
+        assert found.radicado_agrees is True
+
+
+@pytest.mark.parametrize("people", [Case(), Case("Ana Peña"), Case(cedula="52345678"), ANA])
+def test_another_docket_changes_nothing(conn: psycopg.Connection, people: Case) -> None:
+    without = compare_cases(conn, people, people)
+    differing = compare_cases(
+        conn, people._replace(radicado=DOCKET), people._replace(radicado=OTHER_DOCKET)
+    )
+    assert differing.radicado_agrees is False
+    for field in ("both_parties", "is_comparable", "has_conflict"):
+        assert getattr(differing, field) is getattr(without, field)
