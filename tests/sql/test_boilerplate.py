@@ -23,8 +23,12 @@ FORM = (
     " responda"
 )
 MIN_TEXTS = 20
+SIGNER = Signer("skeleton")
+"""As the scheme of the collection default signs."""
 
-words = st.lists(st.sampled_from(["acción", "de", "tutela", "señor", "juez", "niña"]), max_size=40)
+words = st.lists(
+    st.sampled_from(["acción", "de", "tutela", "señor", "juez", "niña", "n1na", "dc"]), max_size=40
+)
 property_test = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -118,15 +122,15 @@ def test_what_most_texts_share_is_learnt(conn: psycopg.Connection) -> None:
     texts[:10] = [f"{text} {ending}" for text in texts[:10]]
     store(conn, *texts)
     found = learn(conn, "default", 0.5)
-    form = set(Signer().shingles(FORM).tolist())
+    form = set(SIGNER.shingles(FORM).tolist())
     shares = listed(conn, found["stop_list_id"])
     assert set(shares) == form
     assert set(shares.values()) == {0.75}
     assert (found["text_count"], found["measured_count"]) == (40, 40)
     assert (found["shingle_count"], found["document_share"]) == (len(form), 0.5)
-    assert (found["shingle_kind"], found["shingle_width"]) == ("word", 2)
+    assert (found["shingle_kind"], found["shingle_width"]) == ("skeleton", 2)
     assert found["learnt_from"] == "default"
-    signed = Signer(stop_shingles=list(form)).sign(texts)
+    signed = Signer("skeleton", stop_shingles=list(form)).sign(texts)
     assert found["mean_removed_share"] == pytest.approx(
         statistics.fmean(signed.boilerplate_counts / signed.shingle_counts)
     )
@@ -155,7 +159,7 @@ def test_copies_and_a_few_versions_are_no_template(conn: psycopg.Connection) -> 
     store(conn, f"{own_words('versions')} {own_words('one more', 3)}")
     found = learn(conn, "default", 0.01)
     assert set(listed(conn, found["stop_list_id"])) == set(
-        Signer().shingles(own_words("versions")).tolist()
+        SIGNER.shingles(own_words("versions")).tolist()
     )
     assert found["text_count"] == 21
 
@@ -254,7 +258,7 @@ def test_boilerplate_brings_no_candidates(conn: psycopg.Connection) -> None:
         "select document_id, minhash_score from sherlock.find_duplicates(%s)", [edited]
     ).fetchall()
     assert [row[0] for row in reported] == [ids[0]]
-    distinctive = Signer(stop_shingles=Signer().shingles(FORM))
+    distinctive = Signer("skeleton", stop_shingles=SIGNER.shingles(FORM))
     left, right = distinctive.sign(
         [f"{filing(0, own=25)} recibido en secretaría", filing(0, own=25)]
     ).signatures
@@ -270,7 +274,7 @@ def test_each_document_knows_its_boilerplate(conn: psycopg.Connection) -> None:
         filing(91, own=5),
     )
     force(conn, learn(conn, "default", 0.5)["stop_list_id"])
-    form = len(Signer().shingles(FORM))
+    form = len(SIGNER.shingles(FORM))
     assert signature_rows(conn, ids[-4:]) == [
         (form + 60, form, True),
         (2 * form + 61, 2 * form, True),
@@ -365,13 +369,13 @@ def test_signatures_equal_python(
     conn: psycopg.Connection, documents: list[str], stopped: str
 ) -> None:
     conn.execute("savepoint before")
-    stop_shingles = Signer().shingles(stopped).tolist()
+    stop_shingles = SIGNER.shingles(stopped).tolist()
     list_id = scalar(
         conn,
         "insert into sherlock.stop_lists (shingle_kind, shingle_width, learnt_from,"
         "  document_share, text_count, shingle_count, measured_count, mean_removed_share,"
         "  too_few_count, candidates_with, candidates_without)"
-        " values ('word', 2, 'default', 0.5, 1, 1, 1, 0, 0, 0, 0) returning stop_list_id",
+        " values ('skeleton', 2, 'default', 0.5, 1, 1, 1, 0, 0, 0, 0) returning stop_list_id",
     )
     conn.execute(
         "insert into sherlock.stop_shingles"
@@ -386,14 +390,14 @@ def test_signatures_equal_python(
         "           - cardinality(sherlock._distinctive_shingles(h.shingles, %s))"
         " from unnest(%s::text[]) with ordinality as d (text, n)"
         " cross join lateral (select sherlock.shingles("
-        "     sherlock.canonical_text(d.text), 'word', 2) as shingles) as h order by d.n",
+        "     sherlock.canonical_text(d.text), 'skeleton', 2) as shingles) as h order by d.n",
         [scheme, list_id, documents],
     ).fetchall()
     conn.execute("rollback to before")
     assert [row[0] or [-1] * 128 for row in rows] == signed.signatures.tolist()
     assert [row[1] for row in rows] == signed.boilerplate_counts.tolist()
     kept = [
-        [x for x in Signer().shingles(document).tolist() if x not in set(stop_shingles)]
+        [x for x in SIGNER.shingles(document).tolist() if x not in set(stop_shingles)]
         for document in documents
     ]
     assert (signed.shingle_counts - signed.boilerplate_counts).tolist() == list(map(len, kept))
@@ -437,7 +441,7 @@ def test_in_force_and_back(database_url: str) -> None:
         plain = conn.execute("select * from sherlock.document_signatures order by 1").fetchall()
         first = learn(conn, "default", 0.5)["stop_list_id"]
         second = learn(conn, "default", 0.9)["stop_list_id"]
-        names = {list_id: f"word-2 without list {list_id}" for list_id in (first, second)}
+        names = {list_id: f"skeleton-2 without list {list_id}" for list_id in (first, second)}
         conn.execute("call sherlock.use_boilerplate('default', %s)", [first])
         assert status(conn) == [
             (first, "in force", "default", names[first]),
@@ -458,7 +462,7 @@ def test_in_force_and_back(database_url: str) -> None:
             " from sherlock.shingle_schemes as s"
             " join sherlock.shingle_schemes as b on b.scheme_id = s.base_scheme_id"
         ).fetchall()
-        assert base == [("word-2", 0, 0)]
+        assert base == [("skeleton-2", 0, 0)]
         conn.execute("call sherlock.use_boilerplate('default', null)")
         assert [row[1] for row in status(conn)[:2]] == ["retired", "retired"]
         assert (
@@ -479,7 +483,7 @@ def test_documents_without_signature_are_not_signed_again(database_url: str) -> 
         conn.add_notice_handler(lambda notice: said.append(notice.message_primary or ""))
         for _ in range(2):
             conn.execute("call sherlock.use_boilerplate('default', %s)", [found["stop_list_id"]])
-        scheme = f"word-2 without list {found['stop_list_id']}"
+        scheme = f"skeleton-2 without list {found['stop_list_id']}"
         assert said == [
             f"{MIN_TEXTS + 1} documents signed with scheme {scheme}",
             f"0 documents signed with scheme {scheme}",
@@ -504,7 +508,7 @@ def test_use_of_no_list_is_refused(database_url: str) -> None:
 def test_a_name_that_is_taken_is_refused(conn: psycopg.Connection) -> None:
     store(conn, *(filing(number) for number in range(MIN_TEXTS)))
     list_id = learn(conn, "default", 0.5)["stop_list_id"]
-    conn.execute("select sherlock.create_scheme(%s)", [f"word-2 without list {list_id}"])
+    conn.execute("select sherlock.create_scheme(%s)", [f"skeleton-2 without list {list_id}"])
     with pytest.raises(psycopg.Error) as caught:
         conn.execute("select sherlock._scheme_with_list('default', %s)", [list_id])
     assert caught.value.sqlstate == "SH014"
@@ -538,8 +542,8 @@ def test_a_pair_is_explained_without_its_boilerplate(conn: psycopg.Connection) -
             for row in conn.execute("select * from sherlock.explain_match(%s, %s)", [left, right])
         }
 
-    form = len(Signer().shingles(FORM))
-    distinct = len(set(Signer().shingles(FORM).tolist()))
+    form = len(SIGNER.shingles(FORM))
+    distinct = len(set(SIGNER.shingles(FORM).tolist()))
     near = explained(ids[-2], ids[0])
     percent = round(100 * form / (form + 61))
     assert near["documents", str(ids[-2])][0].endswith(f"words, {percent} % boilerplate")

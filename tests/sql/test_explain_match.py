@@ -14,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sherlock_pg.vectorize.canonical import skeleton
+
 NAMES = itertools.count(1)
 VOCABULARY = [f"{a}{b}" for a in "bcdfghjlmnprstvz" for b in ("osto", "inta", "umbre", "ador")]
 
@@ -135,7 +137,7 @@ def found(conn: psycopg.Connection, document_id: int, scope: str = "all") -> dic
 
 
 def activate_model(conn: psycopg.Connection, words: list[str]) -> int:
-    terms = sorted(set(words))
+    terms = sorted({skeleton(word) for word in words})
     row = conn.execute(
         "select sherlock.create_tfidf_model('default', %s, %s, 10, 1, 1)",
         [terms, [1.0] * len(terms)],
@@ -510,7 +512,7 @@ def test_long_passages_are_cut_and_repeats_shown_once(conn: psycopg.Connection) 
 @given(
     words=st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=40),
     others=st.lists(st.sampled_from(["a", "b", "c", "d", "x"]), max_size=40),
-    kind=st.sampled_from(["word", "char"]),
+    kind=st.sampled_from(["word", "skeleton", "char"]),
     width=st.integers(3, 4),
 )
 def test_passages_are_what_they_say(
@@ -522,8 +524,8 @@ def test_passages_are_what_they_say(
         count = max(len(units) - width + 1, 1) if units else 0
         return [tuple(units[i : i + width]) for i in range(count)]
 
-    units = [(w if kind == "word" else list(" ".join(w))) for w in (words, others)]
-    mine, theirs = (grams(u) for u in units)
+    units = [(list(" ".join(w)) if kind == "char" else w) for w in (words, others)]
+    mine, theirs = (grams([skeleton(w) for w in u] if kind == "skeleton" else u) for u in units)
     with conn.transaction(force_rollback=True):
         ids = [
             row[0]
@@ -546,7 +548,7 @@ def test_passages_are_what_they_say(
         f"{len(set(mine) & set(theirs))} shared, {len(set(mine) - set(theirs))} only in {ids[0]},"
         f" {len(set(theirs) - set(mine))} only in {ids[1]}"
     )
-    joint = " " if kind == "word" else ""
+    joint = "" if kind == "char" else " "
     for item, value, detail in rows[1:]:
         side = 1 if item == f"only in {ids[1]}" else 0
         own, other = (mine, theirs) if side == 0 else (theirs, mine)

@@ -239,14 +239,14 @@ def test_plan_shows_the_current_bands_even_odd_ones(conn: psycopg.Connection) ->
     assert current.recall == 0
 
 
-# 9 others of J = .25, .5 or .8 in the group, 390 unrelated ones.
+# 9 others of J = .25, .5 or .8 in the group, 790 unrelated ones.
 @pytest.mark.parametrize(("shared", "own"), [(40, 60), (60, 30), (80, 10)])
 def test_estimate_agrees_with_theory_and_with_the_bands(
     conn: psycopg.Connection, shared: int, own: int
 ) -> None:
-    store_groups(conn, groups=40, size=10, shared=shared, own=own)
+    store_groups(conn, groups=80, size=10, shared=shared, own=own)
     jaccard = shared / (shared + 2 * own)
-    rows = plan(conn)
+    rows = plan(conn, sample=800)
     for row in rows:
         expected = 9 * probability(jaccard, row.band_count, row.rows_per_band)
         assert row.candidates_per_query is not None
@@ -257,7 +257,7 @@ def test_estimate_agrees_with_theory_and_with_the_bands(
     for bands, per_band in ((32, 4), (23, 3)):
         found = candidates_found(conn, bands, per_band, 200)
         estimate = shape(rows, bands, per_band).candidates_per_query
-        # The 45 pairs of a group tend to agree in the same bands: 40 groups still scatter.
+        # The 45 pairs of a group tend to agree in the same bands: 80 groups still scatter.
         assert estimate == pytest.approx(found, rel=0.4, abs=0.3)
     costs = [row.candidates_per_query or 0 for row in rows if row.reaches_recall]
     assert recommended(rows).candidates_per_query == min(costs)

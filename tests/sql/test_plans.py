@@ -18,6 +18,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from sherlock_pg.vectorize.canonical import skeleton
+
 DOCUMENTS = 2600
 """Of fewer vectors it would be right to read all."""
 GROUP = 30
@@ -166,7 +168,9 @@ def corpus(clone_database: Callable[[], AbstractContextManager[str]]) -> Iterato
             " where name_key is not null"
         )
         conn.execute("select sherlock.index_documents(%s)", [ids])
-        terms = sorted({word for number in range(0, DOCUMENTS, 5) for word in text(number).split()})
+        terms = sorted(
+            {word for number in range(0, DOCUMENTS, 5) for word in skeleton(text(number)).split()}
+        )
         model = conn.execute(
             "select sherlock.create_tfidf_model('default', %s, %s, 600, 1, 1)",
             [terms[:5000], [1.0] * len(terms[:5000])],

@@ -150,6 +150,8 @@ def test_a_scheme_is_what_was_asked_for(conn: psycopg.Connection) -> None:
         ("create_scheme('x', null)", "SH010"),
         ("create_scheme('x', 'word', 0)", "SH010"),
         ("create_scheme('x', 'word', 10)", "SH010"),
+        ("create_scheme('x', 'skeleton', 0)", "SH010"),
+        ("create_scheme('x', 'skeleton', 10)", "SH010"),
         ("create_scheme('x', 'char', 2)", "SH010"),
         ("create_scheme('x', 'char', 17)", "SH010"),
         ("create_scheme('x', 'word', null)", "SH010"),
@@ -178,7 +180,7 @@ def test_schemes_side_by_side(conn: psycopg.Connection) -> None:
     texts = [original, edited(original, 10, 50), letter(2, 100)]
     words, chars = store(conn, texts), store(conn, texts, "chars")
     assert_no_key_is_left_behind(conn)
-    for ids, collection, scheme in ((words, "default", "word-2"), (chars, "chars", "char-9")):
+    for ids, collection, scheme in ((words, "default", "skeleton-2"), (chars, "chars", "char-9")):
         assert_signed_with(conn, collection, scheme)
         assert set(matches(conn, ids[0])) == {ids[1]}
     keys = "select array_agg(key) from sherlock.band_keys where document_id = any(%s)"
@@ -269,7 +271,7 @@ def test_an_interrupted_move_is_resumed(database_url: str) -> None:
                 " join sherlock.shingle_schemes c using (scheme_id) group by c.name"
             ).fetchall()
         )
-        assert by_scheme == {"char-9": BATCH, "word-2": len(late)}
+        assert by_scheme == {"char-9": BATCH, "skeleton-2": len(late)}
         assert_no_key_is_left_behind(conn)
         # Exact copies are found whoever is signed; what is not signed yet is not compared.
         assert {
@@ -329,7 +331,7 @@ def test_a_move_inside_a_transaction_is_refused(conn: psycopg.Connection) -> Non
         "select s.name from sherlock.collections c join sherlock.shingle_schemes s"
         " using (scheme_id) where c.name = 'default'"
     )
-    assert scalar(conn, scheme) == "word-2"
+    assert scalar(conn, scheme) == "skeleton-2"
 
 
 @pytest.mark.parametrize("call", ["use_scheme('default', 'char-9')", "refresh_vocabulary()"])

@@ -276,13 +276,14 @@ def test_verdict_is_stored_with_what_made_it(conn: psycopg.Connection) -> None:
     ).fetchall()
     assert verdicts == [(first, "ACCEPT", None, None), (second, "REVIEW", "HIGH", first)]
     pair = conn.execute(
-        "select m.matched_document_id, c.doc_type, m.scheme_id, m.final_score"
+        "select m.matched_document_id, c.doc_type, s.name, m.final_score"
         " from sherlock.matches m join sherlock.detection_configs c using (config_id)"
+        " join sherlock.shingle_schemes s using (scheme_id)"
         " where m.document_id = %s",
         [second],
     ).fetchone()
     best = detect(conn, second)["candidates"][0]
-    assert pair == (first, "tutela", 1, best["final_score"])
+    assert pair == (first, "tutela", "skeleton-2", best["final_score"])
     # A second verdict replaces the first.
     conn.execute("select sherlock.record_detection(%s)", [second])
     assert conn.execute(

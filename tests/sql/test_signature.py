@@ -20,6 +20,7 @@ KNOWN_ANSWERS: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "signature_known_answers.json").read_text("utf-8")
 )
 KINDS = [("word", 1), ("word", 2), ("word", 3), ("word", 5), ("char", 3), ("char", 5), ("char", 9)]
+KINDS += [("skeleton", 1), ("skeleton", 2), ("skeleton", 5)]
 NASTY = [
     "hola",
     "hola mundo",

@@ -19,6 +19,7 @@ KNOWN_ANSWERS: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "signature_known_answers.json").read_text("utf-8")
 )
 KINDS = [("word", 1), ("word", 2), ("word", 3), ("word", 4), ("word", 6), ("word", 9)]
+KINDS += [("skeleton", 1), ("skeleton", 2), ("skeleton", 9)]
 KINDS += [("char", 3), ("char", 4), ("char", 5), ("char", 9), ("char", 16)]
 
 any_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
@@ -153,8 +154,8 @@ def test_shingles_equal_python(
 @pytest.mark.parametrize(("kind", "width"), KINDS)
 def test_number_of_shingles(conn: psycopg.Connection, kind: str, width: int) -> None:
     for count in (0, 1, width - 1, width, width + 1, 3 * width):
-        units = ["ab"] * count if kind == "word" else ["z"] * count
-        canonical = (" " if kind == "word" else "").join(units)
+        units = ["z"] * count if kind == "char" else ["ab"] * count
+        canonical = ("" if kind == "char" else " ").join(units)
         shingles = scalar(conn, "select sherlock.shingles(%s, %s, %s)", canonical, kind, width)
         assert len(shingles) == (0 if count == 0 else max(1, count - width + 1))
         assert len(set(shingles)) <= 1
@@ -177,6 +178,8 @@ def test_shingles_are_ordered_runs(conn: psycopg.Connection) -> None:
     [
         ("word", 0),
         ("word", 10),
+        ("skeleton", 0),
+        ("skeleton", 10),
         ("char", 2),
         ("char", 17),
         ("palabra", 3),
@@ -197,7 +200,7 @@ def test_long_texts_take_linear_time(conn: psycopg.Connection) -> None:
     """Quadratic work on 400,000 characters would take minutes, far beyond the timeout."""
     conn.execute("set local statement_timeout = '20s'")
     text = "la acción de tutela " * 20_000
-    for kind, width in (("char", 9), ("word", 3)):
+    for kind, width in (("char", 9), ("word", 3), ("skeleton", 3)):
         found = scalar(
             conn,
             "select cardinality(sherlock.shingles(sherlock.canonical_text(%s), %s, %s))",

@@ -14,7 +14,8 @@ TEXTS = (
     "habeas corpus a favor del detenido en la carcel",
     "nada conocido aqui",
 )
-TERMS = ["accion", "accion de", "corpus", "de", "de tutela", "habeas", "salud", "tutela"]
+# As texts are read: accion as acdon, tutela as tatda.
+TERMS = ["acdon", "acdon dc", "corpas", "dc", "dc tatda", "hahcas", "saiad", "tatda"]
 IDF = [1.3, 1.4, 1.9, 1.1, 1.4, 1.9, 1.7, 1.3]
 
 CREATE = "select sherlock.create_tfidf_model(%s, %s, %s, %s, %s, %s)"
@@ -120,26 +121,30 @@ def test_a_new_model_is_building_with_its_features_and_an_empty_partition(
     [
         ([], [], 4, (1, 2), "no terms"),
         (None, None, 4, (1, 2), "no terms"),
-        (["uno", "dos"], [1.0], 4, (1, 2), "2 terms but 1 weights"),
-        (["uno"], None, 4, (1, 2), "1 terms but 0 weights"),
+        (["casa", "dos"], [1.0], 4, (1, 2), "2 terms but 1 weights"),
+        (["casa"], None, 4, (1, 2), "1 terms but 0 weights"),
         ([f"t{n}" for n in range(5001)], [1.0] * 5001, 4, (1, 2), "more than 5000"),
-        (["uno", "dos", "uno"], [1.0, 1.0, 1.0], 4, (1, 2), "'uno' occurs twice"),
-        (["uno", None], [1.0, 1.0], 4, (1, 2), "NULL"),
-        (["uno dos tres"], [1.0], 4, (1, 2), "'uno dos tres' is not an n-gram"),
-        (["uno dos"], [1.0], 4, (1, 1), "'uno dos' is not an n-gram"),
-        (["uno"], [1.0], 4, (2, 2), "'uno' is not an n-gram"),
-        (["uno"], [None], 4, (1, 2), "'uno' is null"),
-        (["uno"], [0.0], 4, (1, 2), "'uno' is 0"),
-        (["uno"], [float("nan")], 4, (1, 2), "'uno' is NaN"),
-        (["uno"], [float("inf")], 4, (1, 2), "'uno' is Infinity"),
-        (["uno"], [1.0], 0, (1, 2), "number of documents"),
-        (["uno"], [1.0], None, (1, 2), "number of documents"),
-        (["uno"], [1.0], 4, (0, 2), "1 to 2 tokens"),
-        (["uno"], [1.0], 4, (2, 1), "1 to 2 tokens"),
-        (["uno"], [1.0], 4, (1, 3), "1 to 2 tokens"),
+        (["casa", "dos", "casa"], [1.0, 1.0, 1.0], 4, (1, 2), "'casa' occurs twice"),
+        (["casa", None], [1.0, 1.0], 4, (1, 2), "NULL"),
+        (["casa dos mano"], [1.0], 4, (1, 2), "'casa dos mano' is not an n-gram"),
+        (["casa dos"], [1.0], 4, (1, 1), "'casa dos' is not an n-gram"),
+        (["casa"], [1.0], 4, (2, 2), "'casa' is not an n-gram"),
+        (["casa"], [None], 4, (1, 2), "'casa' is null"),
+        (["casa"], [0.0], 4, (1, 2), "'casa' is 0"),
+        (["casa"], [float("nan")], 4, (1, 2), "'casa' is NaN"),
+        (["casa"], [float("inf")], 4, (1, 2), "'casa' is Infinity"),
+        (["casa"], [1.0], 0, (1, 2), "number of documents"),
+        (["casa"], [1.0], None, (1, 2), "number of documents"),
+        (["casa"], [1.0], 4, (0, 2), "1 to 2 tokens"),
+        (["casa"], [1.0], 4, (2, 1), "1 to 2 tokens"),
+        (["casa"], [1.0], 4, (1, 3), "1 to 2 tokens"),
         (["a" * 101], [1.0], 4, (1, 2), "a token of more than 100 bytes"),
-        (["uno " + "é" * 51], [1.0], 4, (1, 2), "a token of more than 100 bytes"),
-        (["uno"], [1.0], 4, (1, None), "1 to 2 tokens"),
+        (["casa " + "é" * 51], [1.0], 4, (1, 2), "a token of more than 100 bytes"),
+        (["casa"], [1.0], 4, (1, None), "1 to 2 tokens"),
+        (["casa", "perro"], [1.0, 1.0], 4, (1, 2), "'perro' is not in the form that texts are"),
+        (["casa perro"], [1.0], 4, (1, 2), "compared in, 'casa pcrro'"),
+        (["dama clan"], [1.0], 4, (1, 2), "compared in, 'dama dan'"),
+        (["é" * 50 + " perro"], [1.0], 4, (1, 2), "compared in, '" + "é" * 50 + " pcrro'"),
     ],
 )
 def test_a_vocabulary_that_is_not_valid_is_refused(

@@ -80,7 +80,7 @@ def random_words(rng: random.Random, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "first", "digest", "keys"), WORD_2_ANSWERS)
-def test_known_answers_of_the_default_scheme(
+def test_known_answers_of_scheme_word_2(
     conn: psycopg.Connection, text: str, first: list[int], digest: str, keys: list[int]
 ) -> None:
     signature = scalar(conn, "select sherlock.signature(%s)", text)
@@ -127,10 +127,9 @@ def test_signature_by_an_unknown_scheme_is_refused(
     assert_fails(conn, "SH015", "select sherlock.signature('a', %s::text)", scheme)
 
 
-def test_defaults_are_those_of_the_default_scheme(conn: psycopg.Connection) -> None:
+def test_defaults_are_those_of_scheme_word_2(conn: psycopg.Connection) -> None:
     kind, width = conn.execute(
-        "select s.shingle_kind, s.shingle_width from sherlock.shingle_schemes s"
-        " join sherlock.collections c using (scheme_id) where c.name = 'default'"
+        "select shingle_kind, shingle_width from sherlock.shingle_schemes where name = 'word-2'"
     ).fetchone() or ("", 0)
     texts = ("uno dos tres cuatro", "uno dos tres cinco")
     for name in ("jaccard", "intersection_size"):
@@ -316,7 +315,7 @@ def test_estimates_of_texts_stay_within_the_error_of_theory(conn: psycopg.Connec
 
 @pytest.fixture
 def stored(conn: psycopg.Connection) -> dict[str, int]:
-    """Documents signed with word-2 and with char-5, a short one, one that is being read."""
+    """Documents signed with skeleton-2 and with char-5, a short one, one that is being read."""
     conn.execute("select sherlock.create_scheme('char-5', 'char', 5)")
     conn.execute("select sherlock.create_collection('chars', 'text', 'char-5')")
     common = " ".join(f"palabra{number}" for number in range(40))
@@ -353,8 +352,8 @@ JACCARD = "select sherlock.jaccard_of_documents(%s, %s)"
 def test_jaccard_of_documents(conn: psycopg.Connection, stored: dict[str, int]) -> None:
     expected = scalar(
         conn,
-        "select sherlock.jaccard_estimate(sherlock.signature(l.content),"
-        "   sherlock.signature(r.content))"
+        "select sherlock.jaccard_estimate(sherlock.signature(l.content, 'skeleton-2'),"
+        "   sherlock.signature(r.content, 'skeleton-2'))"
         " from sherlock.documents l, sherlock.documents r"
         " where l.document_id = %s and r.document_id = %s",
         stored["left"],
@@ -365,7 +364,8 @@ def test_jaccard_of_documents(conn: psycopg.Connection, stored: dict[str, int]) 
     assert scalar(conn, JACCARD, *pair) == expected
     assert scalar(conn, JACCARD, *reversed(pair)) == expected
     asked = "select sherlock.jaccard_of_documents(%s, %s, %s)"
-    assert scalar(conn, asked, *pair, "word-2") == expected
+    assert scalar(conn, asked, *pair, "skeleton-2") == expected
+    assert_fails(conn, "SH017", asked, *pair, "word-2")
     assert scalar(conn, JACCARD, stored["left"], stored["left"]) == 1
     assert scalar(conn, asked, stored["chars"], stored["more chars"], "char-5") > 0.7
 
@@ -374,7 +374,7 @@ def test_documents_of_different_schemes_are_not_compared(
     conn: psycopg.Connection, stored: dict[str, int]
 ) -> None:
     diag = assert_fails(conn, "SH017", JACCARD, stored["left"], stored["chars"])
-    assert "word-2" in (diag.message_detail or "")
+    assert "skeleton-2" in (diag.message_detail or "")
     assert "char-5" in (diag.message_detail or "")
     for pair in (("left", "right"), ("left", "chars"), ("chars", "left")):
         assert_fails(
@@ -388,7 +388,7 @@ def test_documents_of_different_schemes_are_not_compared(
 def test_documents_of_two_collections_with_one_scheme_are_compared(
     conn: psycopg.Connection, stored: dict[str, int]
 ) -> None:
-    conn.execute("select sherlock.create_collection('otra', 'text')")
+    conn.execute("select sherlock.create_collection('otra', 'text', 'skeleton-2')")
     copy = scalar(
         conn,
         "insert into sherlock.documents (collection_id, doc_type, content, text_state)"

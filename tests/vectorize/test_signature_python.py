@@ -96,7 +96,16 @@ def test_memory_of_the_token_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("kind", "width"), [("word", 0), ("word", 10), ("char", 2), ("char", 17), ("palabra", 3)]
+    ("kind", "width"),
+    [
+        ("word", 0),
+        ("word", 10),
+        ("skeleton", 0),
+        ("skeleton", 10),
+        ("char", 2),
+        ("char", 17),
+        ("palabra", 3),
+    ],
 )
 def test_unknown_shingles_are_refused(kind: str, width: int) -> None:
     with pytest.raises(UsageError) as caught:
