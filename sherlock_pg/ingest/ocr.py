@@ -33,9 +33,11 @@ RETRY_QUALITY = 0.75
 Detecting it on every page costs 0.8 seconds of processor time a page, half as much again.
 """
 
+SKIPPED_PAGE = "[skipped page]"
+"""What OCRmyPDF writes in place of the text of a page on which tesseract ran out of time."""
+
 _PROBE_SECONDS = 20.0
 _MIN_PAGE_SECONDS = 1.0
-_SKIPPED_PAGE = "[skipped page]"
 _AUTOMATIC_LAYOUT = 3
 _AUTOMATIC_LAYOUT_WITH_ORIENTATION = 1
 _MAX_IMAGE_MPIXELS = 250
@@ -219,7 +221,7 @@ def _recognise_batch(
         number: PageOcr(
             None, reason=Reason.TIMEOUT, detail=f"tesseract took more than {page_seconds:.0f} s"
         )
-        if text.strip() == _SKIPPED_PAGE
+        if text.strip() == SKIPPED_PAGE
         else PageOcr(clean_text(text), text_quality(text))
         for number, text in zip(numbers, texts, strict=True)
     }
@@ -241,6 +243,8 @@ def _run_ocrmypdf(
         jobs=1,
         optimize=0,
         progress_bar=False,
+        plugins=["sherlock_pg.ingest.ocr_plugin"],
+        pdf_renderer="sandwich",
         tesseract_timeout=page_seconds,
         tesseract_pagesegmode=layout,
         max_image_mpixels=_MAX_IMAGE_MPIXELS,

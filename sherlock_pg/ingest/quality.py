@@ -12,6 +12,7 @@ MIN_JUDGED_CHARS = 40
 """Visible characters below which a text is too short to be judged."""
 
 _SAMPLE_CHARS = 20_000
+_MAX_REMEMBERED_CHARS = 40
 _WORD_SHARE_OF_PROSE = 0.62
 _MAX_BROKEN_SHARE = 0.03
 _MAX_BROKEN_SHARE_IF_SHORT = 0.2
@@ -55,15 +56,11 @@ def text_quality(text: str) -> float | None:
         return None
     judged = word_chars = broken_chars = 0
     for token in tokens:
-        word = token.strip(_PUNCTUATION)
-        if word.isalpha():
-            if _is_word(word):
-                word_chars += len(word)
-        elif _NUMBER_OR_LEADER.fullmatch(token):
-            continue
-        elif _UNMAPPED.search(word) and (len(word) > 1 or visible < MIN_JUDGED_CHARS):
-            broken_chars += len(word)
-        judged += len(token)
+        share = _judge_token(token) if len(token) <= _MAX_REMEMBERED_CHARS else _judge(token)
+        judged += share[0]
+        word_chars += share[1]
+        if share[2] > 1 or visible < MIN_JUDGED_CHARS:
+            broken_chars += share[2]
     is_short = judged < MIN_JUDGED_CHARS
     if broken_chars > visible * (_MAX_BROKEN_SHARE_IF_SHORT if is_short else _MAX_BROKEN_SHARE):
         return _BROKEN_QUALITY
@@ -72,9 +69,21 @@ def text_quality(text: str) -> float | None:
     return round(min(1.0, word_chars / judged / _WORD_SHARE_OF_PROSE), 3)
 
 
-@functools.lru_cache(maxsize=1 << 16)
+def _judge(token: str) -> tuple[int, int, int]:
+    """Count the characters of a token that are judged, that make a word, that are broken."""
+    word = token.strip(_PUNCTUATION)
+    if word.isalpha():
+        return len(token), len(word) if _is_word(word) else 0, 0
+    if _NUMBER_OR_LEADER.fullmatch(token):
+        return 0, 0, 0
+    return len(token), 0, len(word) if _UNMAPPED.search(word) else 0
+
+
+_judge_token = functools.lru_cache(maxsize=1 << 16)(_judge)
+"""Texts repeat their words, and so do documents."""
+
+
 def _is_word(word: str) -> bool:
-    """Judge one run of letters; texts repeat their words, and so do documents."""
     if (word.islower() or word.isupper() or word.istitle()) and _WORD.fullmatch(word.lower()):
         return True
     return _OTHER_SCRIPTS.fullmatch(word) is not None
