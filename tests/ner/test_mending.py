@@ -91,3 +91,11 @@ def test_known_words_stay_whatever_their_shape() -> None:
 def test_misread_address_of_a_named_plaintiff(misread: str, address: str) -> None:
     text = f"Accionante: CARLOS PALACIOS ROA\nAccionada: NUEVA EPS\nCorreo: {misread}\n"
     assert [e.value for e in rules.extract(text) if e.role is Role.CORREO] == [address]
+
+
+def test_a_surname_that_looks_like_a_cue_stays_as_it_is() -> None:
+    """A bad scan leaves the same of Ordóñez as of 'órdenes', which no rule may read into it."""
+    assert shape("ORDONEZ") == shape("ORDENES")
+    address = "hernan.ordonez85@correo.example.com"
+    text = f"Accionante: HERNÁN ORDÓÑEZ GALEANO\nAccionada: NUEVA EPS\nCorreo: {address}\n"
+    assert [e.value for e in rules.extract(text) if e.role is Role.CORREO] == [address]

@@ -221,6 +221,40 @@ def test_the_profile_and_the_type_are_those_asked_for(
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("options", "scheme", "is_found"),
+    [
+        ({"p_profile": "legal"}, "skeleton-2", True),
+        ({}, "word-2", False),
+        ({"p_profile": "legal", "p_scheme": "word-2"}, "word-2", False),
+        ({"p_profile": "text", "p_scheme": "skeleton-2"}, "skeleton-2", True),
+    ],
+)
+def test_the_usual_scheme_of_the_profile_decides_whether_a_bad_scan_is_found(
+    conn: psycopg.Connection,
+    feed: str,
+    watch: Any,
+    text_of: Any,
+    options: dict[str, str],
+    scheme: str,
+    is_found: bool,
+) -> None:
+    watch(feed, **options)
+    assert scheme == scalar(
+        conn,
+        "select s.name from sherlock.collections c join sherlock.shingle_schemes s"
+        " using (scheme_id) where c.name = %s",
+        feed,
+    )
+    scan = text_of(1).translate(str.maketrans("eolt", "c01f"))
+    conn.execute(INSERT, [1, "uno", text_of(1)])
+    conn.execute(INSERT, [2, "uno", scan])
+    rows = conn.execute(
+        "select key, matched_key, confidence from sherlock.watched_duplicates(%s)", [feed]
+    ).fetchall()
+    assert rows == ([("2", "1", "HIGH")] if is_found else [])
+
+
 def test_a_listener_hears_of_a_duplicate(database_url: str, text_of: Any) -> None:
     with (
         psycopg.connect(database_url, autocommit=True) as listener,
