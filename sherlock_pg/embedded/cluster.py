@@ -18,7 +18,7 @@ SETTINGS = {
     "listen_addresses": HOST,
     "unix_socket_directories": "",
     # For an office machine of 4 to 8 GB that also does other work. With PostgreSQL's defaults
-    # (128MB, 4MB, 64MB, 1GB) sorting all pairs and building HNSW indexes spill to disk.
+    # (128MB, 4MB, 64MB, 1GB) sorting all pairs and building indexes spill to disk.
     "shared_buffers": "256MB",
     "work_mem": "32MB",
     "maintenance_work_mem": "256MB",

@@ -188,7 +188,10 @@ def fit_if_needed(
     collection_id = calls.collection_id(conn, collection)
     conn.execute("select pg_advisory_lock(%s, %s)", [_LOCK_CLASS, collection_id])
     with _released(conn, collection_id):
-        if not state(conn, collection).needs_fit():
+        found = state(conn, collection)
+        if not found.needs_fit():
+            if found.model_id is not None:
+                _index_vectors(conn, found.model_id)
             return None
         try:
             return _fit_and_switch(conn, collection, collection_id, SAMPLE_LIMIT, _Steps(on_vector))
@@ -303,11 +306,16 @@ def _vectorize_all(conn: psycopg.Connection, model_id: int, progress: Progress) 
             break
         after = last_id
         progress.step(document_count)
+    progress.stage("index", 0)
+    _index_vectors(conn, model_id)
+
+
+def _index_vectors(conn: psycopg.Connection, model_id: int) -> None:
+    """Build the index of a model's vectors, or build it anew where it no longer fits."""
     row = conn.execute(
         "select count(*) from sherlock.document_vectors where model_id = %s", [model_id]
     ).fetchone()
     if row is not None and row[0] >= _INDEX_FROM:
-        progress.stage("index", 0)
         _call(conn, "build_tfidf_index(%s)", model_id)
 
 

@@ -1,6 +1,6 @@
--- Level 2 retrieval: nearest sign patterns of the projected vectors. Without an HNSW index on the
--- model's partition the search is exact; with one, ef_search is set to what is asked for and put
--- back, so that the result does not depend on the session's settings. Cut with ties first:
+-- Level 2 retrieval: nearest sign patterns of the projected vectors. Without an index on the model's
+-- partition the search is exact; with one, a fixed number of its lists is read, and the setting that
+-- says so is put back, so that the result does not depend on the session's. Cut with ties first:
 -- before PostgreSQL 17 no index on distances serves an order by with a second key.
 create or replace function sherlock.vector_candidates(
     p_model_id integer,
@@ -13,12 +13,13 @@ language plpgsql stable
 set search_path from current
 as $$
 declare
-    v_ef_search text := current_setting('hnsw.ef_search', true);
+    c_probes constant text := '40';
+    v_probes constant text := current_setting('ivfflat.probes', true);
 begin
     if p_model_id is null or p_sign_bits is null then
         return;
     end if;
-    perform set_config('hnsw.ef_search', least(greatest(p_limit, 40), 1000)::text, true);
+    perform set_config('ivfflat.probes', c_probes, true);
     return query
     select n.document_id, n.distance
     from (
@@ -32,7 +33,7 @@ begin
     ) as n
     order by n.distance, n.document_id
     limit p_limit;
-    perform set_config('hnsw.ef_search', coalesce(v_ef_search, '40'), true);
+    perform set_config('ivfflat.probes', coalesce(v_probes, '1'), true);
 end;
 $$;
 

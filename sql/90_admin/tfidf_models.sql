@@ -187,6 +187,10 @@ begin
 end;
 $$;
 
+-- Lists of about 150 vectors, of which sherlock.vector_candidates reads 40: a vector is put into one
+-- by comparing it with their centres, a fiftieth of what an insert into an HNSW index costs, and
+-- filings, which lie in clusters, are found as well. Lists that have become four times as long are
+-- made anew, because a search reads all of each.
 create or replace function sherlock.build_tfidf_index(p_model_id integer)
 returns void
 language plpgsql volatile security definer
@@ -194,15 +198,29 @@ set search_path from current
 set client_min_messages = warning
 as $$
 declare
+    c_list_length constant integer := 150;
+    c_too_long constant integer := 4;
     v_model sherlock.tfidf_models := sherlock._lock_tfidf_model(p_model_id);
     v_partition text := 'document_vectors_model_' || v_model.model_id;
     v_index text := v_partition || '_sign_bits_idx';
+    v_list_count integer;
+    v_present_count integer;
 begin
     perform sherlock._check_has_vectors(v_model);
+    select greatest(count(*) / c_list_length, 1) into v_list_count
+    from sherlock.document_vectors as v
+    where v.model_id = p_model_id and v.sign_bits is not null;
+    select split_part(o.option, '=', 2)::integer into v_present_count
+    from pg_class as c
+    cross join lateral unnest(c.reloptions) as o (option)
+    where c.oid = to_regclass(format('sherlock.%I', v_index)) and o.option like 'lists=%';
+    if v_list_count < c_too_long * v_present_count then
+        return;
+    end if;
+    execute format('drop index if exists sherlock.%I', v_index);
     execute format(
-        'create index if not exists %I on sherlock.%I using hnsw (sign_bits bit_hamming_ops)'
-        ' with (m = 24, ef_construction = 200)',
-        v_index, v_partition);
+        'create index %I on sherlock.%I using ivfflat (sign_bits bit_hamming_ops) with (lists = %s)',
+        v_index, v_partition, least(v_list_count, 32768));
     execute format(
         'comment on index sherlock.%I is %L',
         v_index, 'Usage: vector_candidates; the nearest sign patterns.');
@@ -210,9 +228,10 @@ end
 $$;
 
 comment on function sherlock.build_tfidf_index(integer) is
-'Builds the HNSW index on a model''s sign bits, unless it is there; much faster after the vectors '
-'are stored than before. Without it retrieval reads all of them. Errors: SH030 no such model, SH037 '
-'the model is archived.';
+'Builds the IVFFlat index on a model''s sign bits, unless it is there and still fits: its lists are '
+'made from the vectors that are stored, so call it after those, and again when there are four times '
+'as many (sherlock-pg load does). Without it retrieval reads all of them. Errors: SH030 no such '
+'model, SH037 the model is archived.';
 
 -- The lock on documents lets writers that still saw the old model finish first, so that none of
 -- their documents stays without a vector of the new one.

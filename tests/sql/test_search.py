@@ -239,11 +239,11 @@ def test_results_do_not_depend_on_settings(conn: psycopg.Connection) -> None:
     before = found(conn, query)
     conn.execute("select '[1]'::vector, show_trgm('a')")
     conn.execute("set local pg_trgm.similarity_threshold = 0.99")
-    conn.execute("set local hnsw.ef_search = 1")
+    conn.execute("set local ivfflat.probes = 3")
     conn.execute("set local search_path = ''")
     assert found(conn, query) == before
     assert conn.execute("show pg_trgm.similarity_threshold").fetchone() == ("0.99",)
-    assert conn.execute("show hnsw.ef_search").fetchone() == ("1",)
+    assert conn.execute("show ivfflat.probes").fetchone() == ("3",)
 
 
 def test_text_that_is_not_stored_is_judged_like_one_that_is(conn: psycopg.Connection) -> None:

@@ -229,7 +229,7 @@ def test_the_index_is_built_once_on_the_models_partition(conn: psycopg.Connectio
         conn.execute("select sherlock.build_tfidf_index(%s)", [model_id])
     rows = conn.execute(
         "select tablename, indexname, indexdef from pg_indexes"
-        " where schemaname = 'sherlock' and indexdef ilike '%using hnsw%'"
+        " where schemaname = 'sherlock' and indexdef ilike '%using ivfflat%'"
     ).fetchall()
     assert [row[:2] for row in rows] == [
         (
@@ -238,8 +238,35 @@ def test_the_index_is_built_once_on_the_models_partition(conn: psycopg.Connectio
         )
     ]
     assert "bit_hamming_ops" in rows[0][2]
-    assert "m='24'" in rows[0][2]
-    assert "ef_construction='200'" in rows[0][2]
+    assert "lists='1'" in rows[0][2]
+
+
+def test_lists_that_have_grown_too_long_are_made_anew(conn: psycopg.Connection) -> None:
+    model_id = create_model(conn)
+
+    def store(first: int, last: int) -> None:
+        conn.execute(
+            "insert into sherlock.document_vectors (document_id, model_id, vector, sign_bits)"
+            " select i, %s, v.vector, sherlock.sign_projection(v.vector)"
+            " from generate_series(%s::bigint, %s::bigint) as i,"
+            " sherlock.tfidf_vector(%s, %s) as v (vector)",
+            [model_id, first, last, model_id, TERMS[0]],
+        )
+
+    def lists() -> list[str]:
+        conn.execute("select sherlock.build_tfidf_index(%s)", [model_id])
+        rows = conn.execute(
+            "select reloptions from pg_class"
+            " where relname like 'document_vectors_model_%_sign_bits_idx'"
+        ).fetchall()
+        return [option for row in rows for option in row[0]]
+
+    store(1, 300)
+    assert lists() == ["lists=2"]
+    store(301, 1199)
+    assert lists() == ["lists=2"]
+    store(1200, 1200)
+    assert lists() == ["lists=8"]
 
 
 def test_an_incomplete_model_is_not_activated(conn: psycopg.Connection) -> None:

@@ -74,7 +74,7 @@ def test_there_is_an_index_from_as_many_vectors_on_as_in_the_loader(dba: Session
     dba.refresh()
     indexed = dba.conn.execute(
         "select tablename from pg_indexes where schemaname = 'sherlock'"
-        " and tablename like 'document_vectors_model_%' and indexdef like '%hnsw%'"
+        " and tablename like 'document_vectors_model_%' and indexdef like '%ivfflat%'"
     ).fetchall()
     assert indexed == [("document_vectors_model_1",)]
     assert dba.statuses() == {1: "retired", 2: "active"}
