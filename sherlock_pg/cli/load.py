@@ -134,6 +134,11 @@ def load(
                 )
                 resumed = loader.run(files, report, progress)
                 fault = loader.environment_fault
+                if loader.refit_reason is not None:
+                    progress.say(
+                        f"a new vocabulary is proposed ({loader.refit_reason}): see and make it with "
+                        "sherlock-pg fit status, sherlock-pg fit"
+                    )
                 if resumed:
                     progress.say(
                         f"{counted(resumed, 'document')} of an interrupted run, not among these "

@@ -106,6 +106,7 @@ class Loader:
         self._local = threading.local()
         self._connections: list[psycopg.Connection] = []
         self.environment_fault: EnvironmentFault | None = None
+        self.refit_reason: str | None = None
         self._handled: set[int] = set()
         self._being_read: dict[int, Future[Outcome]] = {}
         self._started: datetime | None = None
@@ -119,7 +120,8 @@ class Loader:
             How many documents of earlier, interrupted runs were judged too.
 
         What some files need and is missing (tesseract, a language) is kept in
-        `environment_fault`; those files are not stored.
+        `environment_fault`; those files are not stored. Why a new vocabulary is proposed, if one
+        is, in `refit_reason`.
 
         Raises:
             KeyboardInterrupt: after the claims were given back.
@@ -140,6 +142,9 @@ class Loader:
                     for slot in slots:
                         on_outcome(self._judged(conn, slot.outcome))
                         progress.step()
+                else:
+                    lifecycle.keep_index(conn, found)
+                self.refit_reason = lifecycle.refit_reason(conn, self._options.collection)
                 return self._judge_left_over(conn, progress)
 
     def _read_all(

@@ -117,6 +117,17 @@ def state(conn: psycopg.Connection, collection: str) -> VocabularyState:
     return found
 
 
+def refit_reason(conn: psycopg.Connection, collection: str) -> str | None:
+    """Say why a new vocabulary is proposed by what is known, without measuring the drift anew."""
+    row = conn.execute(
+        "select refit_reason from sherlock.vocabulary_status"
+        " where collection = %s and model_id is not null",
+        [collection],
+    ).fetchone()
+    reason: str | None = None if row is None else row[0]
+    return reason
+
+
 def proposal(conn: psycopg.Connection, collection: str) -> Proposal:
     """Measure the drift of a collection's vocabulary and say whether a new one is proposed.
 
@@ -188,10 +199,7 @@ def fit_if_needed(
     collection_id = calls.collection_id(conn, collection)
     conn.execute("select pg_advisory_lock(%s, %s)", [_LOCK_CLASS, collection_id])
     with _released(conn, collection_id):
-        found = state(conn, collection)
-        if not found.needs_fit():
-            if found.model_id is not None:
-                _index_vectors(conn, found.model_id)
+        if not state(conn, collection).needs_fit():
             return None
         try:
             return _fit_and_switch(conn, collection, collection_id, SAMPLE_LIMIT, _Steps(on_vector))
@@ -308,6 +316,12 @@ def _vectorize_all(conn: psycopg.Connection, model_id: int, progress: Progress) 
         progress.step(document_count)
     progress.stage("index", 0)
     _index_vectors(conn, model_id)
+
+
+def keep_index(conn: psycopg.Connection, found: VocabularyState) -> None:
+    """Build the index of the vectors in use anew where a collection has outgrown it."""
+    if found.model_id is not None:
+        _index_vectors(conn, found.model_id)
 
 
 def _index_vectors(conn: psycopg.Connection, model_id: int) -> None:
