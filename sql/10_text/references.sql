@@ -89,20 +89,21 @@ declare
     c_numeric_months constant text[] := array[
         '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '12'];
     c_first constant text[] := array['primero', '1o', '1ro', '1ero', '1er'];
-    -- Between the month and the year in digits: the year in words.
-    c_year_words constant text[] := array[
+    -- Between the month and the year, or the day after the month: the same in words.
+    c_number_words constant text[] := array[
         'de', 'del', 'ano', 'mil', 'y', 'uno', 'un', 'dos', 'tres', 'cuatro', 'cinco', 'seis',
         'siete', 'ocho', 'nueve', 'diez', 'once', 'doce', 'trece', 'catorce', 'quince', 'dieciseis',
         'diecisiete', 'dieciocho', 'diecinueve', 'veinte', 'veintiuno', 'veintiun', 'veintidos',
         'veintitres', 'veinticuatro', 'veinticinco', 'veintiseis', 'veintisiete', 'veintiocho',
         'veintinueve', 'treinta', 'cuarenta', 'cincuenta', 'sesenta', 'setenta', 'ochenta',
         'noventa', 'novecientos'];
-    c_most_year_words constant integer := 10;
+    c_most_number_words constant integer := 10;
     -- Words between the day and the month, the day in words among them.
-    c_between constant integer := 6;
+    c_between constant integer := 8;
     v_words constant text[] := string_to_array(p_canonical, ' ');
     v_year_at integer;
     v_at integer;
+    v_month_at integer;
     v_day text;
     v_month integer;
     v_date date;
@@ -117,7 +118,7 @@ begin
         limit c_most_years
     loop
         v_at := v_year_at - 1;
-        while v_words[v_at] = any(c_year_words) and v_at >= v_year_at - c_most_year_words loop
+        while v_words[v_at] = any(c_number_words) and v_at >= v_year_at - c_most_number_words loop
             v_at := v_at - 1;
         end loop;
         v_month := array_position(c_months, v_words[v_at]);
@@ -129,9 +130,11 @@ begin
             end loop;
         else
             v_day := v_words[v_at];
-            v_month := coalesce(
-                array_position(c_months, v_words[v_at - 1]),
-                array_position(c_months, v_words[v_at - 2]));
+            v_month_at := v_at - 1;
+            while v_words[v_month_at] = any(c_number_words) and v_month_at >= v_at - c_between loop
+                v_month_at := v_month_at - 1;
+            end loop;
+            v_month := array_position(c_months, v_words[v_month_at]);
             if v_month is null and v_at = v_year_at - 1 then
                 v_month := array_position(c_numeric_months, ltrim(v_words[v_at], '0'));
                 v_day := v_words[v_at - 1];
