@@ -314,23 +314,22 @@ def _vectorize_all(conn: psycopg.Connection, model_id: int, progress: Progress) 
             break
         after = last_id
         progress.step(document_count)
-    progress.stage("index", 0)
-    _index_vectors(conn, model_id)
+    if _needs_index(conn, model_id):
+        progress.stage("index", 0)
+        _call(conn, "build_tfidf_index(%s)", model_id)
 
 
 def keep_index(conn: psycopg.Connection, found: VocabularyState) -> None:
     """Build the index of the vectors in use anew where a collection has outgrown it."""
-    if found.model_id is not None:
-        _index_vectors(conn, found.model_id)
+    if found.model_id is not None and _needs_index(conn, found.model_id):
+        _call(conn, "build_tfidf_index(%s)", found.model_id)
 
 
-def _index_vectors(conn: psycopg.Connection, model_id: int) -> None:
-    """Build the index of a model's vectors, or build it anew where it no longer fits."""
+def _needs_index(conn: psycopg.Connection, model_id: int) -> bool:
     row = conn.execute(
         "select count(*) from sherlock.document_vectors where model_id = %s", [model_id]
     ).fetchone()
-    if row is not None and row[0] >= _INDEX_FROM:
-        _call(conn, "build_tfidf_index(%s)", model_id)
+    return row is not None and row[0] >= _INDEX_FROM
 
 
 def _call(conn: psycopg.Connection, call: LiteralString, *parameters: object) -> tuple[Any, ...]:
