@@ -136,8 +136,8 @@ def load(
                 fault = loader.environment_fault
                 if loader.refit_reason is not None:
                     progress.say(
-                        f"a new vocabulary is proposed ({loader.refit_reason}): see sherlock-pg fit "
-                        "status, make it with sherlock-pg fit"
+                        f"a new vocabulary is proposed ({loader.refit_reason}): see "
+                        "sherlock-pg fit status, make it with sherlock-pg fit"
                     )
                 if resumed:
                     progress.say(
