@@ -1057,6 +1057,7 @@ function sherlock._parties_agree(p_left jsonb, p_right jsonb, p_fuzzy_threshold 
 function sherlock._parties_in(p_text text, p_folded text, p_offset integer, p_role text, p_is_labelled boolean) returns jsonb language plpgsql immutable parallel safe;
 function sherlock._parts_parties(p_left text, p_separator text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._party_name(p_text text, p_folded text, p_is_labelled boolean, OUT o_start integer, OUT o_end integer, OUT o_is_cut boolean) returns record language plpgsql immutable parallel safe;
+function sherlock._people_numbers(p_left jsonb, p_right jsonb, p_is_comparable boolean) returns text[] language sql immutable parallel safe;
 function sherlock._previous_vocabulary(p_collection_id integer) returns integer language sql stable;
 function sherlock._progress(p_done bigint, p_total bigint, p_elapsed interval) returns text language sql immutable parallel safe;
 function sherlock._query_of_document(p_document_id bigint) returns sherlock._query language plpgsql stable;
