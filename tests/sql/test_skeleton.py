@@ -306,7 +306,7 @@ def test_a_bad_scan_is_nearer_than_by_plain_words(conn: psycopg.Connection, seed
     for collection in ("default", "plain"):
         first, second = add(conn, original, collection), add(conn, scan, collection)
         other = add(conn, letter(seed + 100), collection)
-        found = dict(
+        found: dict[int, float] = dict(
             conn.execute(
                 "select document_id, minhash_score from sherlock.find_duplicates(%s)", [second]
             ).fetchall()
