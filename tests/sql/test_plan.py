@@ -79,8 +79,14 @@ def store_groups(
     """Store signed documents: those of a group have `shared` shingles in common."""
     conn.execute(
         "with stored as ("
-        "  insert into sherlock.documents (collection_id, doc_type, text_state, name)"
-        "  select sherlock.collection_id(%(collection)s), 'default', 'indexed', g || ' ' || m"
+        # The sample is chosen by the ids: these are always the same.
+        "  insert into sherlock.documents"
+        "      (document_id, collection_id, doc_type, text_state, name)"
+        "  overriding system value"
+        "  select coalesce((select max(o.document_id) from sherlock.documents o"
+        "                   where o.document_id > 1000000), 1000000) + row_number() over (),"
+        "         sherlock.collection_id(%(collection)s),"
+        "         'default', 'indexed', g || ' ' || m"
         "  from generate_series(1, %(groups)s) g, generate_series(1, %(size)s) m"
         "  returning document_id, collection_id, name"
         "), signed as ("
