@@ -192,25 +192,6 @@ def active_tfidf_model(conn: psycopg.Connection, collection: int) -> int | None:
     return value
 
 
-def vectorize_missing(conn: psycopg.Connection, model_id: int, limit: int) -> int:
-    """Compute the next vectors that a model lacks; 0 when it has all."""
-    return _scalar(
-        conn,
-        "select sherlock.vectorize_missing(p_model_id => %s, p_limit => %s)",
-        [model_id, limit],
-    )
-
-
-def build_tfidf_index(conn: psycopg.Connection, model_id: int) -> None:
-    """Build the nearest-neighbour index of a model's vectors."""
-    conn.execute("select sherlock.build_tfidf_index(p_model_id => %s)", [model_id])
-
-
-def activate_tfidf_model(conn: psycopg.Connection, model_id: int) -> None:
-    """Make a model the active one of its collection."""
-    conn.execute("select sherlock.activate_tfidf_model(p_model_id => %s)", [model_id])
-
-
 def drop_tfidf_model(conn: psycopg.Connection, model_id: int) -> None:
     """Drop a retired model with its vectors."""
     conn.execute("select sherlock.drop_tfidf_model(p_model_id => %s)", [model_id])

@@ -55,5 +55,5 @@ end;
 
 comment on function sherlock.intersection_size(text, text, text, integer) is
 'How many different shingles two texts share, counted: word or character shingles of the given '
-'width, unless said otherwise those of the default scheme word-2. Null for a null text. Error: '
+'width, unless said otherwise those of the scheme word-2. Null for a null text. Error: '
 'SH010 no such shingles.';

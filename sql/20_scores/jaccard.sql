@@ -135,7 +135,7 @@ return sherlock.jaccard(
 
 comment on function sherlock.jaccard(text, text, text, integer) is
 'Exact Jaccard similarity of two texts by their word or character shingles of the given width, '
-'unless said otherwise those of the default scheme word-2; null if both are without a letter or '
+'unless said otherwise those of the scheme word-2; null if both are without a letter or '
 'digit. Error: SH010 no such shingles.';
 
 create or replace function sherlock.jaccard_of_documents(

@@ -23,8 +23,8 @@ return case
     when p_compared ->> 'confidence' in ('EXACT', p_compared #>> '{evidence,uncapped_class}')
     then format('%s: %s', p_compared ->> 'score', p_compared ->> 'confidence')
     else format(
-        '%s: %s, lowered from %s because the identities conflict', p_compared ->> 'score',
-        p_compared ->> 'confidence', p_compared #>> '{evidence,uncapped_class}')
+        '%s: %s, lowered from %s because the identities or the matters conflict',
+        p_compared ->> 'score', p_compared ->> 'confidence', p_compared #>> '{evidence,uncapped_class}')
 end;
 
 create or replace function sherlock.explain_match(
