@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from sherlock_pg.ingest.model import ExtractOptions
-from sherlock_pg.ingest.quality import clean_text, is_better, text_quality
+from sherlock_pg.ingest.quality import clean_text, is_better, join_broken_words, text_quality
 from sherlock_pg.ingest.reasons import ExtractionFailure, Reason
 from sherlock_pg.ingest.source import PageSource
 
@@ -222,7 +222,7 @@ def _recognise_batch(
             None, reason=Reason.TIMEOUT, detail=f"tesseract took more than {page_seconds:.0f} s"
         )
         if text.strip() == SKIPPED_PAGE
-        else PageOcr(clean_text(text), text_quality(text))
+        else PageOcr(join_broken_words(clean_text(text)), text_quality(text))
         for number, text in zip(numbers, texts, strict=True)
     }
 

@@ -34,6 +34,7 @@ _WORD = re.compile(
 )
 _PUNCTUATION = ".,;:()[]“”\"'¿?¡!-–—«»"
 _LINE_END_HYPHEN = re.compile("[\x02\ufffe][ \t]*(?:\r\n?|\n)?[ \t]*")
+_PRINTED_HYPHEN = re.compile(r"(?<=[a-záéíóúüñ])[-¬\xad][ \t]*\n[ \t]*(?=[a-záéíóúüñ])")
 _TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n|\Z)")
 _BLANK_LINES = re.compile(r"\n{4,}")
 
@@ -106,6 +107,14 @@ def is_better(text: str, quality: float | None, than_text: str, than_quality: fl
 def visible_length(text: str) -> int:
     """Count the characters that are not white space."""
     return sum(map(len, text.split()))
+
+
+def join_broken_words(text: str) -> str:
+    """Join words that a hyphen at the end of a line breaks, in a text that was read from an image.
+
+    What is written with a hyphen and broken there loses it: rarer than the other.
+    """
+    return _PRINTED_HYPHEN.sub("", text)
 
 
 def clean_text(text: str) -> str:

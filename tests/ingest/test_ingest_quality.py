@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sherlock_pg.ingest.quality import GOOD_QUALITY, clean_text, is_better, text_quality
+from sherlock_pg.ingest.quality import (
+    GOOD_QUALITY,
+    clean_text,
+    is_better,
+    join_broken_words,
+    text_quality,
+)
 
 PROSE = (
     "El accionante manifiesta que la entidad promotora de salud negó la autorización del "
@@ -69,6 +75,23 @@ def test_only_one_of_two_readings_is_better(one, other):
 
 def test_line_end_hyphens_join_words():
     assert clean_text("vulnera\x02\r\nción y autori\ufffezación") == "vulneración y autorización"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("la vulne-\nración del dere-  \n  cho", "la vulneración del derecho"),
+        ("la vulne\xad\nración; autori¬\nzación", "la vulneración; autorización"),
+        # A dash between words, a list, a name, a number and a docket are no broken words.
+        ("la parte -\nque", "la parte -\nque"),
+        ("así:\n- uno\n- dos", "así:\n- uno\n- dos"),
+        ("Norte-\nSantander", "Norte-\nSantander"),
+        ("11001-\n40-03", "11001-\n40-03"),
+        ("el ex-alcalde", "el ex-alcalde"),
+    ],
+)
+def test_words_broken_at_line_ends_are_joined(text, expected):
+    assert join_broken_words(text) == expected
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=200))
