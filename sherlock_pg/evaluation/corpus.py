@@ -248,8 +248,10 @@ def _lines(path: Path, shape: str) -> Iterator[_Line]:
             f"{path}, line {number}: not UTF-8 text", hint="save the file as UTF-8"
         ) from error
     except json.JSONDecodeError as error:
+        # Some of the parser's messages end in "at" already.
+        what = error.msg.removesuffix(" at")
         raise UsageError(
-            f"{path}, line {number}: not JSON: {error.msg} at column {error.colno}", hint=shape
+            f"{path}, line {number}: not JSON: {what} at column {error.colno}", hint=shape
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UsageError(

@@ -93,6 +93,7 @@ def _second(line: str | bytes) -> bytes:
     ("line", "message"),
     [
         ("{", "not JSON"),
+        ('{"id": "a\0"}', "Invalid control character at column 10"),
         ("[]", "not a JSON object"),
         ('{"text": "dos"}', "'id' is missing"),
         ('{"id": "", "text": "dos"}', "'id' is missing"),

@@ -179,6 +179,15 @@ def test_an_unknown_model_is_an_error_everywhere(conn: psycopg.Connection, call:
     assert_fails(conn, "SH030", f"select sherlock.{call}")
 
 
+@pytest.mark.parametrize(
+    "function",
+    ["build_tfidf_index", "activate_tfidf_model", "archive_tfidf_model", "drop_tfidf_model"],
+)
+def test_no_model_is_told_by_name(conn: psycopg.Connection, function: str) -> None:
+    with pytest.raises(psycopg.Error, match="there is no TF-IDF model null"):
+        conn.execute(f"select sherlock.{function}(null)".encode())
+
+
 def test_documents_are_vectorised_in_batches_until_none_is_left(conn: psycopg.Connection) -> None:
     document_ids = add_documents(conn)
     add_documents(conn, state="short")
