@@ -187,10 +187,12 @@ def from_json(text: str, current: CollectionConfig) -> CollectionConfig:
         ConfigError: names the key and what is wrong; nothing was changed.
     """
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
+        # Some of the parser's messages end in "at".
+        what = error.msg.removesuffix(" at")
         raise ConfigError(
-            f"not JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+            f"not JSON: {what} in line {error.lineno}, column {error.colno}"
         ) from error
     if not isinstance(document, dict):
         raise ConfigError("the file must hold one JSON object")
@@ -202,7 +204,7 @@ def from_json(text: str, current: CollectionConfig) -> CollectionConfig:
         )
     if "MINHASH_NUM_PERM" in document and document["MINHASH_NUM_PERM"] != _SLOT_COUNT:
         raise ConfigError(
-            f"MINHASH_NUM_PERM: {document['MINHASH_NUM_PERM']!r}, but signatures have "
+            f"MINHASH_NUM_PERM: {_shown(document['MINHASH_NUM_PERM'])}, but signatures have "
             f"{_SLOT_COUNT} slots",
             hint=f"set it to {_SLOT_COUNT} or leave it out",
         )
@@ -277,16 +279,40 @@ def _doc_types(document: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in entries:
+            raise ConfigError(
+                f"the key {_shown(key)} occurs twice in one object",
+                hint="keep the one that is meant",
+            )
+        entries[key] = value
+    return entries
+
+
+def _shown(value: Any) -> str:
+    """Return a value as it stands in the file."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _object(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
-        raise ConfigError(f"{key} must be an object with at least one entry, not {value!r}")
+        raise ConfigError(f"{key} must be an object with at least one entry, not {_shown(value)}")
     return value
 
 
 def _named(
     key: str, value: Any, names: tuple[str, ...], *, ignored: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    given = {name.lower(): item for name, item in _object(key, value).items()}
+    given: dict[str, Any] = {}
+    for name, item in _object(key, value).items():
+        if name.lower() in given:
+            raise ConfigError(
+                f"{key}: the entry {name.lower()} occurs twice, in different case",
+                hint="keep the one that is meant",
+            )
+        given[name.lower()] = item
     unknown = sorted(set(given) - set(names) - set(ignored))
     if unknown:
         raise ConfigError(
@@ -297,13 +323,13 @@ def _named(
 
 def _share(key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ConfigError(f"{key} must be a number from 0 to 1, not {value!r}")
+        raise ConfigError(f"{key} must be a number from 0 to 1, not {_shown(value)}")
     return float(value)
 
 
 def _integer(key: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ConfigError(f"{key} must be a whole number from {low} to {high}, not {value!r}")
+        raise ConfigError(f"{key} must be a whole number from {low} to {high}, not {_shown(value)}")
     return value
 
 
@@ -313,14 +339,14 @@ def _top_k(key: str, value: Any) -> int:
 
 def _boolean(key: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ConfigError(f"{key} must be true or false, not {value!r}")
+        raise ConfigError(f"{key} must be true or false, not {_shown(value)}")
     return value
 
 
 def _cap(doc_type: str, value: Any) -> str | None:
     if value is not None and value not in _CLASSES:
         raise ConfigError(
-            f"ENTITY_CONFLICT_CAP.{doc_type} must be HIGH, MEDIUM, LOW or null, not {value!r}"
+            f"ENTITY_CONFLICT_CAP.{doc_type} must be HIGH, MEDIUM, LOW or null, not {_shown(value)}"
         )
     cap: str | None = value
     return cap
@@ -328,9 +354,14 @@ def _cap(doc_type: str, value: Any) -> str | None:
 
 def _ngram_range(value: Any) -> tuple[int, int]:
     if not isinstance(value, list) or len(value) != 2:
-        raise ConfigError(f"TFIDF_NGRAM_RANGE must be two whole numbers, not {value!r}")
-    low = _integer("TFIDF_NGRAM_RANGE", value[0], 1, 2)
-    return low, _integer("TFIDF_NGRAM_RANGE", value[1], low, 2)
+        raise ConfigError(f"TFIDF_NGRAM_RANGE must be two whole numbers, not {_shown(value)}")
+    low, high = (_integer("TFIDF_NGRAM_RANGE", bound, 1, 2) for bound in value)
+    if low > high:
+        raise ConfigError(
+            f"TFIDF_NGRAM_RANGE must ascend, but is {_shown(value)}",
+            hint="[1, 1] for single words, [1, 2] for words and pairs, [2, 2] for pairs only",
+        )
+    return low, high
 
 
 _SCALAR_KEYS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
