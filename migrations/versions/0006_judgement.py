@@ -1,6 +1,6 @@
 """Judgement: the numbers and dates of a text, and whether they are compared.
 
-Locks detection_configs for a moment.
+Locks detection_configs and tfidf_models for a moment.
 
 Revision ID: 0006
 Revises: 0005
@@ -55,6 +55,28 @@ def upgrade() -> None:
             nullable=False,
             comment="Numbers and dates of the texts count: as level 3 where no parties or ids can "
             "be compared, and as a conflict.",
+        ),
+        schema="sherlock",
+    )
+    op.add_column(
+        "tfidf_models",
+        sa.Column(
+            "known_numbers",
+            postgresql.ARRAY(sa.Text()),
+            server_default="{}",
+            nullable=False,
+            comment="Terms that are numbers of three digits or more, as digits.",
+        ),
+        schema="sherlock",
+    )
+    op.add_column(
+        "tfidf_models",
+        sa.Column(
+            "known_number_idf",
+            postgresql.ARRAY(sa.Double()),
+            server_default="{}",
+            nullable=False,
+            comment="Their idf, in the same order.",
         ),
         schema="sherlock",
     )

@@ -36,6 +36,17 @@ return coalesce(
      where m.model_id = p_model_id),
     1);
 
+-- What the model knows of numbers is a short list: the search reads it once for all candidates.
+create or replace function sherlock._known_numbers(p_model_id integer)
+returns table (number text, weight double precision)
+language sql stable parallel safe
+begin atomic
+    select k.number, power(k.idf - 1, 2)
+    from sherlock.tfidf_models as m
+    cross join lateral unnest(m.known_numbers, m.known_number_idf) as k (number, idf)
+    where m.model_id = p_model_id;
+end;
+
 create or replace function sherlock._weighted_numbers(
     p_model_id integer,
     p_rare_weight double precision,
@@ -44,10 +55,9 @@ create or replace function sherlock._weighted_numbers(
 returns table (number text, weight double precision)
 language sql stable parallel safe
 begin atomic
-    select u.number, coalesce(least(power(f.idf - 1, 2), p_rare_weight), p_rare_weight)
+    select u.number, coalesce(least(k.weight, p_rare_weight), p_rare_weight)
     from unnest(p_numbers) as u (number)
-    left join sherlock.tfidf_features as f
-        on f.model_id = p_model_id and f.term = sherlock.skeleton(u.number);
+    left join sherlock._known_numbers(p_model_id) as k on k.number = u.number;
 end;
 
 -- p_shared of what weighs p_left and p_right. Half a rare number is the least that says anything.

@@ -189,18 +189,34 @@ begin
         ) as r on v_config.entity_weight > 0
     ),
     -- Without parties or ids to compare, the numbers of the texts are level 3.
-    referenced as materialized (
-        select p.*, r.overlap
+    numbered as materialized (
+        select p.document_id, n.number
         from profiled as p
-        left join lateral (
-            select sherlock._number_overlap(
-                sum(w.weight) filter (where w.number = any(p_query.numbers)),
-                v_number_weight, sum(w.weight), v_rare_weight) as overlap
+        cross join lateral (
+            select d.numbers
             from sherlock.document_references as d
-            cross join lateral sherlock._weighted_numbers(v_model_id, v_rare_weight, d.numbers) as w
             where d.document_id = p.document_id
             offset 0
-        ) as r on v_number_weight > 0 and p.is_comparable is not true
+        ) as d
+        cross join lateral unnest(d.numbers) as n (number)
+        where v_number_weight > 0 and p.is_comparable is not true
+    ),
+    overlapping as materialized (
+        select n.document_id,
+               sherlock._number_overlap(
+                   sum(w.weight) filter (where n.number = any(p_query.numbers)),
+                   v_number_weight, sum(w.weight), v_rare_weight) as overlap
+        from numbered as n
+        left join sherlock._known_numbers(v_model_id) as k on k.number = n.number
+        cross join lateral (
+            select coalesce(least(k.weight, v_rare_weight), v_rare_weight) as weight
+        ) as w
+        group by n.document_id
+    ),
+    referenced as materialized (
+        select p.*, o.overlap
+        from profiled as p
+        left join overlapping as o on o.document_id = p.document_id
     ),
     bounded as materialized (
         select p.*,

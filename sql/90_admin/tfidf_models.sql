@@ -144,11 +144,20 @@ begin
 
     insert into sherlock.tfidf_models (
         collection_id, feature_count, fitted_document_count, ngram_min, ngram_max, sample_limit,
-        max_features, document_count)
+        max_features, document_count, known_numbers, known_number_idf)
     select c.collection_id, cardinality(p_terms), p_fitted_document_count, p_ngram_min,
            p_ngram_max, p_sample_limit, c.tfidf_max_features,
-           greatest(p_fitted_document_count, sherlock._indexed_document_count(c.collection_id))
+           greatest(p_fitted_document_count, sherlock._indexed_document_count(c.collection_id)),
+           k.numbers, k.idf
     from sherlock.collections as c
+    cross join lateral (
+        select coalesce(array_agg(n.number order by n.number), '{}') as numbers,
+               coalesce(array_agg(u.idf order by n.number), '{}') as idf
+        from unnest(p_terms, p_idf) as u (term, idf)
+        -- The skeleton of a number tells it.
+        cross join lateral (select translate(u.term, 'oizshg', '012589') as number) as n
+        where length(n.number) >= 3 and ltrim(n.number, '0123456789') = ''
+    ) as k
     where c.collection_id = v_collection_id
     returning model_id into v_model_id;
     insert into sherlock.tfidf_features (model_id, term, feature_index, idf)

@@ -662,6 +662,8 @@ CREATE TABLE sherlock.tfidf_models (
     document_count integer NOT NULL,
     drift double precision,
     drift_measured_at timestamp with time zone,
+    known_numbers text[] DEFAULT '{}'::text[] NOT NULL,
+    known_number_idf double precision[] DEFAULT '{}'::double precision[] NOT NULL,
     CONSTRAINT tfidf_models_status_check CHECK ((status = ANY (ARRAY['building'::text, 'active'::text, 'retired'::text, 'archived'::text])))
 );
 
@@ -1027,6 +1029,7 @@ function sherlock._judge_again(p_collection_id integer, p_scheme_id integer, p_u
 function sherlock._judging_buckets(p_document_ids bigint[]) returns TABLE(collection_id integer, bucket integer) language plpgsql stable;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_row_keys jsonb[], p_texts text[]) returns bigint[] language plpgsql volatile;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_rows refcursor, OUT document_ids bigint[], OUT row_count integer, OUT last_row_key jsonb) returns record language plpgsql volatile;
+function sherlock._known_numbers(p_model_id integer) returns TABLE(number text, weight double precision) language sql stable parallel safe;
 function sherlock._known_share(p_model sherlock.tfidf_models, p_document_ids bigint[]) returns double precision language plpgsql stable;
 function sherlock._labelled_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._labelled_value(p_rest text, p_text text, p_is_plural boolean) returns text language plpgsql immutable parallel safe strict;

@@ -227,6 +227,20 @@ tfidf_models = Table(
         comment="Loss of known terms in later documents when last measured, 0 to 1; null: unknown.",
     ),
     timestamp_column("drift_measured_at", "When that was."),
+    Column(
+        "known_numbers",
+        ARRAY(Text),
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="Terms that are numbers of three digits or more, as digits.",
+    ),
+    Column(
+        "known_number_idf",
+        ARRAY(Double),
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="Their idf, in the same order.",
+    ),
     CheckConstraint("status in ('building', 'active', 'retired', 'archived')", name="status"),
     Index(
         "tfidf_models_active_idx",
