@@ -71,14 +71,25 @@ _REFERENCE_CUE = (
     r"|FACTURA(?:\s+ELECTRONICA)?(?:\s+DE\s+VENTA)?|EXPEDIENTE|EXP\.?"
     r"|OFICIO|COMPARENDO|RADICADO|RADICACION|RAD\.?|MATRICULA(?:\s+INMOBILIARIA)?|PAGARE|LETRA"
     r"|ESCRITURA(?:\s+PUBLICA)?|CREDITO|OBLIGACION"
-    r"|PETICION|PQRS?D?|SINIESTRO|LICENCIA|ORDEN|AUTORIZACION|DECRETO|LEY|ACUERDO|CIRCULAR|CASO"
+    r"|PETICION|PQRS?D?|SINIESTRO|LICENCIA|ORDEN|AUTORIZACION|CASO"
     r"|SPOA|NOTICIA\s+CRIMINAL|PROCESO|CUENTA)"
 )
+"""What a number stands behind that few filings share; laws and decrees are cited in most."""
+_MORE_OF_REFERENCE = (
+    r"(?:[._]\d[A-Z0-9]{0,11}"
+    r"|\s?[\-/]\s?(?:[A-Z]{1,4}\s?[\-/]\s?)?[A-Z]{0,6}\d[A-Z0-9]{0,11})"
+)
+"""What goes on with a reference: a dot right before a digit, a dash before a part with a digit.
+
+Letters alone are a part between two dashes ('2023-ER-916824'); else they begin the next sentence.
+"""
 _REFERENCE = re.compile(
     rf"(?<![A-Z])(?P<cue>{_REFERENCE_CUE})(?![A-Z])(?:\s+CON)?(?:\s+EL)?{_NUMBER_SIGN}"
-    r"(?P<number>[A-Z]{0,5}(?:\s?-\s?)?\d[A-Z0-9]{0,24}(?:\s?[.\-/]\s?[A-Z0-9]{1,12}){0,5})(?![A-Z0-9@])"
+    rf"(?P<number>[A-Z]{{0,5}}(?:\s?-\s?)?\d[A-Z0-9]{{0,24}}{_MORE_OF_REFERENCE}{{0,5}})"
+    r"(?![A-Z0-9]|[A-Z0-9._\-]{0,40}@)"
 )
 _DIGITS_IN_REFERENCE = 3
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _MAX_REFERENCES = 60
 
 
@@ -209,6 +220,6 @@ def find_references(view: View) -> list[Entity]:
 def _reference_value(written: str) -> str | None:
     compact = re.sub(r"\s", "", written)
     compact = re.sub(r"(?<=\d)\.(?=\d{3}(?!\d))", "", compact).strip(".-/")
-    if sum(char.isdigit() for char in compact) < _DIGITS_IN_REFERENCE:
+    if sum(char.isdigit() for char in compact) < _DIGITS_IN_REFERENCE or _YEAR.fullmatch(compact):
         return None
     return compact

@@ -34,7 +34,7 @@ from sherlock_pg.ner.roles import PARTY_ROLES, Entity, Role, Source
 from sherlock_pg.ner.speaker import principals, signers, speakers
 from sherlock_pg.ner.split import drop_local_office, split_parties
 
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 """Changes whenever the same text may give other entities; stored beside what was extracted."""
 
 HEAD_CHARACTERS = 12_000

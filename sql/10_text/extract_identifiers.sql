@@ -56,7 +56,7 @@ begin
         'RESOLUCION', 'RESOLUCIONES', 'CONTRATO', 'CONVENIO', 'POLIZA', 'FACTURA', 'EXPEDIENTE',
         'OFICIO', 'ACTA', 'COMPARENDO', 'RADICADO', 'RADICACION', 'MATRICULA', 'INMOBILIARIA',
         'PAGARE', 'LETRA', 'ESCRITURA', 'PUBLICA', 'CREDITO', 'OBLIGACION', 'PETICION', 'PQR',
-        'PQRS', 'PQRSD', 'SINIESTRO', 'LICENCIA', 'ORDEN', 'AUTORIZACION', 'CASO', 'SPOA', 'CUENTA',
+        'PQRS', 'PQRD', 'PQRSD', 'SINIESTRO', 'LICENCIA', 'ORDEN', 'AUTORIZACION', 'CASO', 'SPOA', 'CUENTA',
         'VENTA', 'ELECTRONICA');
 end;
 $$;
@@ -274,6 +274,10 @@ begin
         -- CC1020345678 and NIT900123456 stand without a space.
         if rtrim(v_prefix, '-') in ('CC', 'CE', 'TI', 'NIT', 'PPT') then
             v_before := v_before || v_prefix;
+        elsif rtrim(v_prefix, '-') in ('PQR', 'PQRS', 'PQRD', 'PQRSD') then
+            -- PQR-73-0640270: a word, not a part of the number.
+            v_before := v_before || v_prefix;
+            v_prefix := '';
         end if;
         continue when not sherlock._may_announce(v_before);
         v_id_type := null;
@@ -322,7 +326,7 @@ begin
                 'role', 'cedula', 'value', v_value, 'id_type', v_id_type, 'owner', v_owner,
                 'start', v_end - length(v_written), 'end', v_end)));
         elsif length(v_prefix) <= 6 and not (
-            length(v_value) = 4 and left(v_value, 2) in ('19', '20'))
+            v_prefix = '' and length(v_value) = 4 and left(v_value, 2) in ('19', '20'))
         then
             v_value := v_prefix || v_written;
             continue when v_found ? v_value or v_before !~ c_reference;

@@ -168,5 +168,29 @@ def test_reference_numbers(written: str, value: str) -> None:
     assert [e.value for e in found(f"Según la {written} de ayer", Role.REFERENCIA)] == [value]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("autorización 5521903. 3. La cirugía", "5521903"),
+        ("orden 884512. Ocho días después", "884512"),
+        ("la Resolución 2023-ER-916824. 3. Disponer", "2023-ER-916824"),
+        ("radicado 2024 - ER - 990168. 2. Ordenar", "2024-ER-990168"),
+        ("acta No. 074. Tercero", "074"),
+        ("contrato 45678 - Bogotá, D.C.", "45678"),
+        ("contrato 45678/ Cali", "45678"),
+        ("póliza 1001 - 44. Dos", "1001-44"),
+        ("formulario radicado con el número 2024_6506324, al que", "2024_6506324"),
+        ("expediente T-2.823.111. Dijo", "T-2823111"),
+    ],
+)
+def test_a_reference_ends_before_the_next_sentence(text: str, value: str) -> None:
+    assert [entity.value for entity in found(text, Role.REFERENCIA)] == [value]
+
+
+def test_laws_years_and_mail_boxes_are_no_references() -> None:
+    text = "el Decreto 2591 de 1991, la Ley 1755, el radicado 2024 y la cuenta 12345.ana@x.example"
+    assert found(text, Role.REFERENCIA) == []
+
+
 def test_short_numbers_and_numbers_without_a_word_are_no_references() -> None:
     assert found("la resolución 12, los 4500 pesos y la sala 3", Role.REFERENCIA) == []

@@ -203,6 +203,10 @@ def test_docket_of_no_year(conn: psycopg.Connection) -> None:
         ("radicado con el número 2024-ER-990168 en", "2024-ER-990168"),
         ("el pagaré No. P-620175 que firmé", "P-620175"),
         ("Póliza N° 4433221", "4433221"),
+        ("la queja número PQR-73-0640270, radicada", "73-0640270"),
+        ("el oficio OF-2002 del", "OF-2002"),
+        ("la autorización 5521903. 3. La cirugía", "5521903"),
+        ("la orden 884512. Ocho", "884512"),
     ],
 )
 def test_reference(conn: psycopg.Connection, text: str, value: str) -> None:
@@ -486,6 +490,18 @@ def test_python_finds_the_same_identifiers(
         found = normalised(conn, extract(conn, text))
         complete += all(expected[role] <= found[role] for role in IDENTIFIERS)
     assert complete >= 0.95 * len(filings)
+
+
+def test_python_finds_the_same_references(
+    conn: psycopg.Connection, filings: list[tuple[str, Entities]]
+) -> None:
+    """A reference that goes on into the next sentence is equal to nothing."""
+    equal = 0
+    for text, by_python in filings:
+        expected = normalised(conn, by_python)["referencia"]
+        found = normalised(conn, extract(conn, text))["referencia"]
+        equal += expected == found
+    assert equal >= 0.95 * len(filings)
 
 
 def test_python_finds_no_other_parties(
