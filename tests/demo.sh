@@ -6,6 +6,9 @@ collection="demo-$(date +%Y%m%d-%H%M%S)"
 
 say() { printf '\n== %s\n' "$1"; }
 
+# A database that an earlier version left is brought up to date; a new one is made.
+sherlock-pg -q db upgrade
+
 say "The archive: $documents/archive (collection $collection)"
 sherlock-pg load --collection "$collection" "$documents/archive"
 
