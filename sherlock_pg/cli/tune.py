@@ -20,7 +20,6 @@ from sherlock_pg.evaluation.scored import ScoredPair
 from sherlock_pg.tuning import report
 from sherlock_pg.tuning.figures import Aims
 from sherlock_pg.tuning.proposal import (
-    LEAST_LABELS,
     Options,
     Outcome,
     Proposal,
@@ -184,9 +183,9 @@ def tune(
     proposed = [found for found in proposals if found.outcome is Outcome.PROPOSED]
     if all(found.outcome is Outcome.TOO_FEW for found in proposals):
         raise UsageError(
-            "too few labels for every document type: "
+            "the labels allow no calibration of any document type: "
             + "; ".join(f"{found.config.doc_type}: {found.reason}" for found in proposals),
-            hint=f"label at least {LEAST_LABELS} duplicates and {LEAST_LABELS} distinct pairs",
+            hint="; ".join(dict.fromkeys(found.hint for found in proposals)),
         )
     new = with_proposals(config, proposals)
     is_written = output is not None and bool(proposed)
@@ -277,6 +276,8 @@ def _show(proposal: Proposal, options: Options, examples: int) -> None:
         click.echo(f"   {line}")
     if proposal.outcome is not Outcome.PROPOSED:
         click.echo(f"   left as it is: {proposal.reason}")
+    if proposal.hint:
+        click.echo(f"   hint: {proposal.hint}")
     calibration = proposal.calibration
     if calibration is None:
         return

@@ -133,6 +133,7 @@ class Proposal:
         sample: what there was to learn from.
         settings: what is proposed; today's settings where nothing is.
         calibration: the figures; None if there were too few labels.
+        hint: what to do where there were too few labels.
     """
 
     config: DetectionConfig
@@ -141,6 +142,7 @@ class Proposal:
     sample: Sample
     settings: Settings
     calibration: Calibration | None = field(default=None)
+    hint: str = ""
 
     @property
     def current(self) -> Settings:
@@ -191,8 +193,9 @@ def _proposal(
     family = families(scored)
     current = Settings.of(config)
     sample = _sample(labelled, scored, pairs, family, current)
-    if reason := _too_few(sample, pairs, family, options):
-        return Proposal(config, Outcome.TOO_FEW, reason, sample, current)
+    if lack := _too_few(sample, pairs, family, options):
+        reason, hint = lack
+        return Proposal(config, Outcome.TOO_FEW, reason, sample, current, hint=hint)
 
     fit = _fitter(options, current, keep_weights=True)
     by_fold, held_out = _cross_validated(pairs, family, fit, options)
@@ -288,20 +291,27 @@ def _sample(
     )
 
 
-def _too_few(sample: Sample, pairs: Pairs, family: Ranks, options: Options) -> str:
+def _too_few(
+    sample: Sample, pairs: Pairs, family: Ranks, options: Options
+) -> tuple[str, str] | None:
+    """Return what is lacking and what to do about it; None if there is enough to learn from."""
     if min(sample.duplicates, sample.distinct) < LEAST_LABELS:
         return (
             f"{sample.duplicates} duplicates and {sample.distinct} distinct pairs (equal texts not"
-            f" counted); at least {LEAST_LABELS} of either are needed"
+            f" counted); at least {LEAST_LABELS} of either are needed",
+            f"label at least {LEAST_LABELS} duplicates and {LEAST_LABELS} distinct pairs",
         )
     for label, name in ((True, "duplicates"), (False, "distinct pairs")):
         count = len(set(family[pairs.is_duplicate == label].tolist()))
         if count < options.fold_count:
             return (
-                f"the {name} come from {count} unconnected families of documents; at least"
-                f" {options.fold_count}, one for each fold, are needed to hold any out"
+                f"the {name} come from {count} unconnected"
+                f" {'family' if count == 1 else 'families'} of documents; at least"
+                f" {options.fold_count}, one for each fold, are needed to hold any out",
+                "pairs that connect families, pairs of distinct documents too, tie them together:"
+                " leave some of those out, or label pairs of other documents",
             )
-    return ""
+    return None
 
 
 def _floor(pairs: Pairs, options: Options, current: Settings) -> float:

@@ -165,6 +165,7 @@ def as_json(proposal: Proposal, aims: Aims, *, examples: int) -> dict[str, Any]:
         "doc_type": proposal.config.doc_type,
         "outcome": proposal.outcome.value,
         "reason": proposal.reason or None,
+        "hint": proposal.hint or None,
         "conflict_cap": proposal.config.conflict_cap,
         "sample": asdict(proposal.sample),
         "today": _flat(proposal.current),

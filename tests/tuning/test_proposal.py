@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -187,6 +188,8 @@ def test_too_few_labels_leave_a_type_alone(
     }
     assert by_type["tutela"].outcome is Outcome.TOO_FEW
     assert "19 duplicates and 60 distinct" in by_type["tutela"].reason
+    assert by_type["tutela"].hint == "label at least 20 duplicates and 20 distinct pairs"
+    assert by_type["default"].hint == ""
     assert by_type["default"].outcome is Outcome.PROPOSED
     changed = with_proposals(config, list(by_type.values()))
     assert changed.by_doc_type["tutela"] == config.by_doc_type["tutela"]
@@ -199,7 +202,24 @@ def test_too_few_families_leave_a_type_alone(
     one_family = [replace(pair, right="the original") for pair in entities_decide]
     proposal = only(propose(one_family, config, OPTIONS))
     assert proposal.outcome is Outcome.TOO_FEW
-    assert "1 unconnected families" in proposal.reason
+    assert "come from 1 unconnected family of documents" in proposal.reason
+    assert "leave some of those out" in proposal.hint
+
+
+def test_distinct_pairs_that_tie_families_together_are_told_as_the_cause(
+    entities_decide: list[ScoredPair], config: CollectionConfig
+) -> None:
+    duplicates, distinct = entities_decide[::2], entities_decide[1::2]
+    bridges = [
+        replace(pair, left=one.left, right=other.left)
+        for pair, (one, other) in zip(distinct, pairwise(duplicates), strict=False)
+    ]
+    tied = only(propose([*duplicates, *bridges], config, OPTIONS))
+    assert tied.outcome is Outcome.TOO_FEW
+    assert tied.reason.startswith("the duplicates come from 1 unconnected family of documents")
+    assert "distinct documents too, tie them together: leave some of those out" in tied.hint
+    loosened = only(propose([*duplicates, *bridges[::2]], config, OPTIONS))
+    assert loosened.outcome is Outcome.PROPOSED
 
 
 def test_types_without_a_row_are_calibrated_with_the_default(

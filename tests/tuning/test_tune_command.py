@@ -183,8 +183,23 @@ def test_too_few_labels_are_an_error(
     file = tmp_path / "none.json"
     ran = sherlock("tune", "--collection", decided, "--apply", "--output", file)
     assert ran.code == ExitCode.USAGE
-    assert "too few labels" in ran.err and "20" in ran.err
+    assert "no calibration of any document type" in ran.err
+    assert "label at least 20 duplicates and 20 distinct pairs" in ran.err
     assert active_rows(database_url) == before and not file.exists()
+
+
+def test_families_that_pairs_tie_together_are_an_error_with_its_own_hint(
+    sherlock: Sherlock, labelled: list[Path]
+) -> None:
+    docs, pairs = labelled
+    rows = [json.loads(line) for line in pairs.read_text(encoding="utf-8").splitlines()]
+    rows += [{"a": f"d{n}-other", "b": f"d{n + 1}", "label": 0, "kind": "tie"} for n in range(39)]
+    pairs.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    ran = sherlock("tune", "--docs", docs, "--pairs", pairs)
+    assert ran.code == ExitCode.USAGE
+    assert "come from 1 unconnected family" in ran.err
+    assert "tie them together: leave some of those out" in ran.err
+    assert "label at least" not in ran.err
 
 
 def test_no_labels_are_an_error(sherlock: Sherlock) -> None:
