@@ -183,10 +183,23 @@ _FILING = re.compile(
     r"|DERECHO\s+DE\s+PETICION|LEY\s+1095|DTE\s*[:.]|DD[OA]\s*[:.]|DERECHOS?\s+FUNDAMENTAL)"
 )
 
+_COMPLAINT = re.compile(
+    r"(?<![A-Z])(?:YO|(?:EL|LA)\s+SUSCRIT[OA])[\s,]+(?P<plaintiff>[A-Z][^\n:;.,\d]{4,80}?)[\s,]+"
+    r"(?:(?:CON|IDENTIFIC|CEDULA|C[.\ue000]?\s?C|PORTADOR|MAYOR|VECIN|DOMICILI|RESID|CIUDADAN|COLOMBIAN"
+    r"|ACTUANDO|OBRANDO|EN\s|PIDO|SOLICITO|RECLAMO|ACUDO|VENGO|ME\s)"
+    rf"{_SENTENCE}{{0,240}}?[\s,])?{_AGAINST}\s+{_DEFENDANT}"
+)
+"""A claim that bears no name of one: 'Yo, X, con C.C. 1, pido amparo contra Y'."""
+
 
 def is_filing(view: View) -> bool:
     """Tell whether a text speaks of a claim: invoices and minutes name people, but no parties."""
-    return _FILING.search(view.folded) is not None
+    return _FILING.search(view.folded) is not None or any(
+        _begins_with_a_name(view, match.span("plaintiff"))
+        and is_person(view.folded[slice(*match.span("plaintiff"))])
+        and _names_an_institution(view, match.span("defendant"))
+        for match in _COMPLAINT.finditer(view.flow)
+    )
 
 
 def narrated(view: View) -> Iterator[tuple[Role, Span]]:
