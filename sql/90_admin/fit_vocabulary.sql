@@ -54,6 +54,20 @@ begin atomic
     group by n.term;
 end;
 
+-- How a role without rights is told; what it may not was said by the server.
+create or replace function sherlock._refuse_change_of_vocabulary(p_denied text)
+returns void
+language plpgsql stable
+set search_path from current
+as $$
+begin
+    raise exception using
+        errcode = 'insufficient_privilege',
+        message = format('you may not change the vocabulary of a collection: %s', p_denied),
+        hint = sherlock._who_may() || ', and executing its functions';
+end;
+$$;
+
 create or replace function sherlock.fit_vocabulary(
     p_collection text default 'default',
     p_sample integer default 20000
@@ -73,6 +87,16 @@ begin
     select c.* into strict v_collection
     from sherlock.collections as c
     where c.collection_id = sherlock.collection_id(p_collection);
+    -- Before the texts are read, which can take minutes.
+    if exists (
+        select from pg_catalog.pg_proc as p
+        where p.pronamespace = 'sherlock'::regnamespace
+          and p.proname = 'create_tfidf_model'
+          and not has_function_privilege(p.oid, 'execute')
+    ) then
+        perform sherlock._refuse_change_of_vocabulary(
+            'permission denied for function create_tfidf_model');
+    end if;
 
     with sample as (
         select d.document_id, row_number() over w as position
@@ -139,4 +163,4 @@ comment on function sherlock.fit_vocabulary(text, integer) is
 'n-gram range; of equally frequent ones shorter n-grams first, then in code point order. Equal to '
 'the fit of the loader. Larger samples than 20,000 change cosines by about 0.001. Nothing uses the '
 'model yet: sherlock.refresh_vocabulary does all of it. Errors: SH002 no such collection, SH034 '
-'nothing to fit on, SH036 p_sample out of range.';
+'nothing to fit on, SH036 p_sample out of range; 42501 rights.';

@@ -222,6 +222,7 @@ declare
     v_after bigint;
     v_done bigint;
     v_total bigint;
+    v_hint text;
 begin
     commit;
     -- With an older snapshot the switch would not see documents that it has just waited for.
@@ -311,6 +312,13 @@ begin
                     perform sherlock._release_vocabulary(v_collection_id);
                     raise;
                 end if;
+            when insufficient_privilege then
+                perform sherlock._release_vocabulary(v_collection_id);
+                get stacked diagnostics v_hint = pg_exception_hint;
+                if v_hint = '' then
+                    perform sherlock._refuse_change_of_vocabulary(sqlerrm);
+                end if;
+                raise;
             when others or query_canceled or assert_failure then
                 perform sherlock._release_vocabulary(v_collection_id);
                 raise;
@@ -350,7 +358,7 @@ comment on procedure sherlock.refresh_vocabulary(text, integer, integer) is
 'goes on where it was, unless the collection has grown by 10 % meanwhile. Verdicts stay as they are. '
 'Writers wait during the switch, and it waits for theirs. Errors: SH002 no such collection, SH034 '
 'nothing to fit on, SH035 another session is at it, SH036 a number out of range; 2D000 in a '
-'transaction block, 55P03 others held their locks all the while.';
+'transaction block, 42501 rights, 55P03 others held their locks all the while.';
 
 create or replace procedure sherlock.roll_back_vocabulary(
     p_collection text default 'default',
@@ -375,4 +383,5 @@ comment on procedure sherlock.roll_back_vocabulary(text, integer, integer) is
 'as in sherlock.refresh_vocabulary; rolled back again, the collection is where it was. Verdicts stay '
 'as they are. Call it outside of a transaction block; interrupted, call it again. Errors: SH002 no '
 'such collection, SH035 another session is at it, SH036 a number out of range, SH038 there is no such '
-'earlier vocabulary; 2D000 in a transaction block, 55P03 others held their locks all the while.';
+'earlier vocabulary; 2D000 in a transaction block, 42501 rights, 55P03 others held their locks all '
+'the while.';

@@ -88,9 +88,16 @@ begin
         later_known_share := coalesce(sherlock._known_share(v_model, v_later), 0);
         drift := greatest(1 - later_known_share / nullif(earlier_known_share, 0), 0);
     end if;
-    update sherlock.tfidf_models as m
-    set drift = measure_vocabulary_drift.drift, drift_measured_at = clock_timestamp()
-    where m.model_id = v_model.model_id;
+    begin
+        update sherlock.tfidf_models as m
+        set drift = measure_vocabulary_drift.drift, drift_measured_at = clock_timestamp()
+        where m.model_id = v_model.model_id;
+    exception when insufficient_privilege then
+        raise exception using
+            errcode = 'insufficient_privilege',
+            message = format('you may not keep the drift of a vocabulary: %s', sqlerrm),
+            hint = sherlock._who_may();
+    end;
     return next;
 end;
 $$;
@@ -103,7 +110,7 @@ comment on function sherlock.measure_vocabulary_drift(text, integer) is
 '0 (not smaller) to 1 (nothing is known); null with fewer than 30 documents on either side. No row '
 'without a vocabulary. Reads the texts of both samples, about ten milliseconds each. On filings of '
 'the same kinds it is below 0.05, where one kind in nine is new 0.2. Errors: SH002 no such '
-'collection, SH036 p_sample out of range (1 to 10000).';
+'collection, SH036 p_sample out of range (1 to 10000); 42501 rights.';
 
 create or replace view sherlock.vocabulary_status as
 select s.collection, s.model_id, s.activated_at, s.term_count, s.fitted_document_count,

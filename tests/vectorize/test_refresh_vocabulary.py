@@ -287,6 +287,24 @@ def test_a_failure_gives_the_lock_back(dba: Session, other: Session) -> None:
     assert dba.statuses() == {}
 
 
+@pytest.mark.parametrize("role", ["pg_read_all_data", "pg_write_all_data"])
+def test_roles_without_rights_are_told_who_may(dba: Session, role: str) -> None:
+    dba.add(["uno dos tres"])
+    dba.conn.execute("grant usage on schema sherlock to public")
+    dba.conn.execute("grant select on all tables in schema sherlock to public")
+    dba.conn.execute(f"set role {role}".encode())
+    for query in ("call sherlock.refresh_vocabulary()", "select sherlock.fit_vocabulary()"):
+        told = assert_fails(dba, "42501", query)
+        assert told.message_primary == (
+            "you may not change the vocabulary of a collection: permission denied for function"
+            " create_tfidf_model"
+        )
+        hint = told.message_hint or ""
+        assert hint.startswith("the owner of the schema may, ")
+        assert hint.endswith("executing its functions")
+        assert dba.lock_holders() == []
+
+
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_a_document_that_was_being_written_all_the_while_gets_its_vector(
     dba: Session, filings: list[str], other: Session, isolation: str

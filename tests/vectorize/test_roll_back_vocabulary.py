@@ -220,6 +220,16 @@ def test_what_cannot_be_is_refused_with_a_hint(dba: Session, arguments: str, sql
     assert dba.lock_holders() == []
 
 
+def test_roles_without_rights_are_told_who_may(dba: Session, two_versions: int) -> None:
+    dba.conn.execute("grant usage on schema sherlock to public")
+    dba.conn.execute("set role pg_read_all_data")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege) as caught:
+        dba.roll_back()
+    assert str(caught.value).startswith("you may not change the vocabulary of a collection: ")
+    assert "the owner of the schema may, " in (caught.value.diag.message_hint or "")
+    assert dba.lock_holders() == []
+
+
 def test_in_a_transaction_block_it_is_refused(dba: Session, two_versions: int) -> None:
     with dba.conn.transaction(force_rollback=True):
         fails(dba, "2D000", "call sherlock.roll_back_vocabulary()")

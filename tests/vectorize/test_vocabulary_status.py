@@ -207,6 +207,16 @@ def test_without_a_vocabulary_there_is_nothing_to_measure(conn: psycopg.Connecti
     assert lifecycle.proposal(conn, "default") == lifecycle.Proposal(None, None, None, None)
 
 
+def test_roles_without_rights_are_told_who_may(conn: psycopg.Connection, add: Add) -> None:
+    add(conn, ["casa tomada"])
+    activate(conn)
+    conn.execute("set local role pg_read_all_data")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege) as caught:
+        conn.execute("select * from sherlock.measure_vocabulary_drift()")
+    assert str(caught.value).startswith("you may not keep the drift of a vocabulary: ")
+    assert "the owner of the schema may, " in (caught.value.diag.message_hint or "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sqlstate"), [("'ninguna'", "SH002"), ("'default', 0", "SH036")]
 )
