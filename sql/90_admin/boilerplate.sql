@@ -294,11 +294,29 @@ language plpgsql
 as $$
 declare
     v_scheme text;
+    v_status sherlock.schemes;
 begin
     call sherlock._refuse_transaction_block('sherlock.use_boilerplate()');
     v_scheme := sherlock._scheme_with_list(p_collection, p_stop_list_id);
     commit;
     call sherlock.use_scheme(p_collection, v_scheme);
+
+    select s.* into v_status
+    from sherlock.schemes as s
+    where s.collection = p_collection and s.scheme = v_scheme;
+    if v_status.boilerplate_only_count > 0 then
+        raise warning using
+            message = format(
+                '%s of %s documents have too little left for level 1 without list %s: they are '
+                'found by their exact text, their vector and their entities only',
+                v_status.boilerplate_only_count,
+                v_status.signed_count + v_status.unsigned_count + v_status.boilerplate_only_count,
+                p_stop_list_id),
+            hint = format(
+                'if that is too many, go back: call sherlock.use_boilerplate(%1$L, null); or learn '
+                'a list with a larger p_share: select * from sherlock.learn_boilerplate(%1$L, ...). '
+                'The count is shown by sherlock.schemes as boilerplate_only_count', p_collection);
+    end if;
 end;
 $$;
 
@@ -306,8 +324,9 @@ comment on procedure sherlock.use_boilerplate(text, integer) is
 'Puts a list of boilerplate into force for a collection: makes the scheme that is like the one in '
 'use but leaves the list out, named for both as in "word-2 without list 3", and moves the collection '
 'to it as sherlock.use_scheme does, which says what that means meanwhile. Jaccard similarities are '
-'then those of the distinctive text. Another list replaces the one in force; null: none, back to the '
-'scheme without. Until somebody calls this no list is in force. Errors: SH002 no such collection, '
-'SH014 another scheme has the name, SH019 somebody else moved the collection meanwhile, SH027 no '
-'such list, SH028 a list of other shingles; 2D000 in a transaction block, 42501 rights, 55P03 others '
-'held their locks all the while.';
+'then those of the distinctive text; a WARNING says how many documents have too little of it for '
+'level 1. Another list replaces the one in force; null: none, back to the scheme without. Until '
+'somebody calls this no list is in force. Errors: SH002 no such collection, SH014 another scheme '
+'has the name, SH019 somebody else moved the collection meanwhile, SH027 no such list, SH028 a '
+'list of other shingles; 2D000 in a transaction block, 42501 rights, 55P03 others held their '
+'locks all the while.';

@@ -484,10 +484,48 @@ def test_documents_without_signature_are_not_signed_again(database_url: str) -> 
         for _ in range(2):
             conn.execute("call sherlock.use_boilerplate('default', %s)", [found["stop_list_id"]])
         scheme = f"skeleton-2 without list {found['stop_list_id']}"
+        left = (
+            f"1 of {MIN_TEXTS + 1} documents have too little left for level 1 without list"
+            f" {found['stop_list_id']}: they are found by their exact text, their vector and their"
+            " entities only"
+        )
         assert said == [
             f"{MIN_TEXTS + 1} documents signed with scheme {scheme}",
+            left,
             f"0 documents signed with scheme {scheme}",
+            left,
         ]
+
+
+def test_a_list_that_leaves_most_without_level_1_is_warned_of(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        store(conn, *(filing(number, own=5) for number in range(MIN_TEXTS)), own_words("other"))
+        conn.execute("select sherlock.create_collection('other')")
+        store(conn, own_words("elsewhere"), collection="other")
+        list_id = learn(conn, "default", 0.5)["stop_list_id"]
+        warned: list[tuple[str, str]] = []
+
+        def hear(said: psycopg.errors.Diagnostic) -> None:
+            if said.severity == "WARNING":
+                warned.append((said.message_primary or "", said.message_hint or ""))
+
+        conn.add_notice_handler(hear)
+        conn.execute("call sherlock.use_boilerplate('default', %s)", [list_id])
+        ((message, hint),) = warned
+        assert message.startswith(
+            f"{MIN_TEXTS} of {MIN_TEXTS + 1} documents have too little left for level 1"
+        )
+        assert "sherlock.use_boilerplate('default', null)" in hint
+        assert "larger p_share" in hint
+        assert "boilerplate_only_count" in hint
+        shown = scalar(
+            conn,
+            "select boilerplate_only_count from sherlock.schemes where collection = 'default'",
+        )
+        assert shown == MIN_TEXTS
+        warned.clear()
+        conn.execute("call sherlock.use_boilerplate('default', null)")
+        assert warned == []
 
 
 def test_use_of_no_list_is_refused(database_url: str) -> None:
