@@ -276,18 +276,24 @@ create or replace function sherlock._speaking_party(p_text text, p_folded text)
 returns jsonb
 language plpgsql immutable strict parallel safe
 as $$
--- The plaintiff in the first person: 'Yo, X, mayor de edad, identificado con ..., interpongo ...'.
+-- The plaintiff in the first person: 'Yo, X, mayor de edad, identificado con ..., interpongo ...',
+-- and against which institution, if the same sentence tells: 'Yo, X, con C.C. 1, contra Y'.
 -- Nobody where a lawyer or an officer speaks: whom they speak for is not told as plainly.
 declare
     c_speaker constant text :=
         '(?:^|\n|[.:;] )[ "]*(?:YO *,? +|(?:EL|LA) +SUSCRIT[OA] *,? +)?'
         '([A-Z][A-Z''-]+(?: +[A-Z][A-Z''-]*\.?){1,7}) *,? +(?:MAYOR(?:ES)?\M|IDENTIFICAD[OA]\M'
         '|(?:CON|PORTADORA? +DE +LA) +(?:C\.? ?C\M|CEDULA|DOMICILIO)|CC\M|CEDULA +DE|VECIN[OA]\M|CIUDADAN[OA]\M'
-        '|DOMICILIAD[OA]\M|(?:ACTUANDO +)?EN +(?:MI +)?(?:PROPIO +)?NOMBRE\M|C\. ?C\.)()';
+        '|DOMICILIAD[OA]\M|(?:ACTUANDO +)?EN +(?:MI +)?(?:PROPIO +)?NOMBRE\M|C\. ?C\.'
+        '|(?=(?:EN )?CONTRA ))()';
     v_start integer;
     v_length integer;
     v_from integer := 1;
     v_rest text collate "C";
+    v_value text collate "C";
+    v_offset integer;
+    v_is_self_named boolean;
+    v_defendants jsonb;
 begin
     for v_i in 1 .. 5 loop
         v_start := regexp_instr(p_folded collate "C", c_speaker, v_from, 1, 0, '', 1);
@@ -297,14 +303,31 @@ begin
             p_folded collate "C", c_speaker, greatest(v_start - 20, 1), 1, 1, '', 1) - v_start;
         continue when v_length <= 0;
         v_rest := substr(p_folded, v_from, 700);
-        continue when v_rest !~ (
-            '\m(?:INTERPONGO|INSTAURO|PROMUEVO|FORMULO|PRESENTO|ACUDO|SOLICITO|INVOCO|MANIFIESTO'
-            '|DEMANDO|COMPAREZCO|CONCURRO|INCOO|ELEVO|IMPUGNO|PIDO|IMPETRO|VENGO|ME +(?:PERMITO|DIRIJO))\M');
+        v_defendants := '[]';
+        v_offset := strpos(
+            ' ' || split_part(translate(left(v_rest, 260), E';\n', '..'), '.', 1), ' CONTRA ');
+        if v_offset > 0
+           and sherlock._begins_with_institution(substr(v_rest, v_offset + length('CONTRA ')))
+        then
+            v_offset := v_from - 1 + v_offset + length('CONTRA');
+            v_value := split_part(split_part(
+                substr(p_folded, v_offset, 260), ';', 1), E'\n', 1);
+            v_defendants := sherlock._parties_in(
+                substr(p_text, v_offset, length(v_value)), v_value, v_offset - 1,
+                'demandado', false);
+        end if;
+        v_is_self_named := rtrim(right(left(p_folded, v_start - 1), 13), ' ,')
+            like any (array['%YO', '%SUSCRITO', '%SUSCRITA']);
+        continue when not (v_is_self_named and v_defendants <> '[]') and (
+            v_rest like any (array['CONTRA %', 'EN CONTRA %']) or v_rest !~ (
+                '\m(?:INTERPONGO|INSTAURO|PROMUEVO|FORMULO|PRESENTO|ACUDO|SOLICITO|INVOCO|MANIFIESTO'
+                '|DEMANDO|COMPAREZCO|CONCURRO|INCOO|ELEVO|IMPUGNO|PIDO|IMPETRO|VENGO'
+                '|ME +(?:PERMITO|DIRIJO))\M'));
         continue when v_rest ~ '\m(?:APODERAD|ABOGAD|DEFENSORA? |REPRESENTA|MANDATARI|T\. ?P\.)'
             and v_rest !~ '(?:NOMBRE +PROPIO|PROPIO +NOMBRE|CAUSA +PROPIA)';
         return sherlock._parties_in(
             substr(p_text, v_start, v_length), substr(p_folded, v_start, v_length), v_start - 1,
-            'demandante', false);
+            'demandante', false) || v_defendants;
     end loop;
     return '[]';
 end;
@@ -319,17 +342,19 @@ declare
     v_found jsonb;
     v_more jsonb;
     v_flow text;
+    v_is_named_claim boolean;
 begin
     -- An invoice names people too, but no parties.
-    if strpos(p_folded, 'TUTELA') = 0 and strpos(p_folded, 'DEMANDA') = 0
+    v_is_named_claim := not (strpos(p_folded, 'TUTELA') = 0 and strpos(p_folded, 'DEMANDA') = 0
        and strpos(p_folded, 'ACCION') = 0 and strpos(p_folded, 'HABEAS') = 0
        and strpos(p_folded, 'EJECUTA') = 0 and strpos(p_folded, 'QUERELLA') = 0
        and strpos(p_folded, 'PETICION') = 0 and strpos(p_folded, 'CONVOCANTE') = 0
-       and strpos(p_folded, 'DTE') = 0
-    then
+       and strpos(p_folded, 'DTE') = 0);
+    if not v_is_named_claim and strpos(p_folded, 'CONTRA ') = 0 then
         return '[]';
     end if;
-    v_found := sherlock._labelled_parties(p_text, p_folded);
+    v_found := case when v_is_named_claim then sherlock._labelled_parties(p_text, p_folded)
+                    else '[]' end;
     if v_found @> '[{"role": "demandante"}, {"role": "demandado"}]' then
         return v_found;
     end if;
@@ -341,11 +366,20 @@ begin
     v_flow := replace(replace(replace(replace(replace(v_flow,
         'C.C.', 'CC  '), 'C. C.', 'CC   '), ' NO. ', ' NO  '), 'T.P.', 'TP  '), ' DR. ', ' DR  ');
     v_flow := regexp_replace(v_flow collate "C", '([0-9])[.](?=[0-9])', '\1''', 'g');
+    if not v_is_named_claim then
+        v_more := sherlock._speaking_party(p_text, v_flow);
+        return case when v_more @> '[{"role": "demandante"}, {"role": "demandado"}]'
+                    then v_more else '[]' end;
+    end if;
     v_more := sherlock._narrated_parties(p_text, v_flow);
     if not v_found @> '[{"role": "demandante"}]'
        and not v_more @> '[{"role": "demandante"}]'
     then
-        v_more := v_more || sherlock._speaking_party(p_text, v_flow);
+        v_more := v_more || coalesce((
+            select jsonb_agg(s.party)
+            from jsonb_array_elements(sherlock._speaking_party(p_text, v_flow)) as s (party)
+            where not v_more @> jsonb_build_array(jsonb_build_object('role', s.party -> 'role'))
+        ), '[]');
     end if;
     return v_found || coalesce((
         select jsonb_agg(m.party)

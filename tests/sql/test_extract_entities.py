@@ -296,6 +296,23 @@ def test_reference(conn: psycopg.Connection, text: str, value: str) -> None:
             ["MARÍA PÉREZ GÓMEZ"],
             ["Hospital San José"],
         ),
+        (
+            "Yo, JORGE IVÁN CASTAÑO LÓPEZ, con cédula de ciudadanía 98.765.432, pido amparo "
+            "contra SURA EPS",
+            ["JORGE IVÁN CASTAÑO LÓPEZ"],
+            ["SURA EPS"],
+        ),
+        (
+            "Yo, ANA PÉREZ, con C.C. 52.345.678, contra NUEVA EPS",
+            ["ANA PÉREZ"],
+            ["NUEVA EPS"],
+        ),
+        ("Yo, Ana Pérez, contra la Alcaldía de Cali.", ["Ana Pérez"], ["Alcaldía de Cali"]),
+        (
+            "Acción de tutela de ANA PÉREZ, c.c. 52.345.678, contra NUEVA EPS",
+            ["ANA PÉREZ"],
+            ["NUEVA EPS"],
+        ),
     ],
 )
 def test_parties(
@@ -320,6 +337,11 @@ def test_parties(
         "ANA RUIZ DÍAZ, mayor de edad, identificada con C.C. 1, abogada en ejercicio, obrando como "
         "apoderada judicial de quien se dirá, presento demanda.",
         "Cliente: Juan Camilo Restrepo\nFACTURA DE VENTA",
+        # Something else than a claim.
+        "Yo, ANA PÉREZ, con C.C. 52.345.678, compré un seguro contra incendio a SEGUROS ALFA.",
+        "Yo, ANA PÉREZ, vacunada contra la gripa, autorizo a NUEVA EPS.",
+        "Yo, ANA PÉREZ, con C.C. 52.345.678, recibí el pago de NUEVA EPS.",
+        "ANA PÉREZ, con C.C. 52.345.678, ganó un partido contra el CLUB ALFA.",
         "JUZGADO 31 CIVIL MUNICIPAL\nACCIÓN DE TUTELA\nBogotá, 3 de mayo de 2024",
     ],
 )
