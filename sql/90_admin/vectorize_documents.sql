@@ -54,7 +54,7 @@ begin
     if not found then
         raise exception using
             errcode = 'SH030',
-            message = format('there is no TF-IDF model %s', p_model_id),
+            message = format('there is no TF-IDF model %s', coalesce(p_model_id::text, 'null')),
             hint = 'see: select model_id, status from sherlock.tfidf_models';
     end if;
     perform sherlock._check_has_vectors(v_model);

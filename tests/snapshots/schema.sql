@@ -1074,6 +1074,7 @@ function sherlock._refit_drift() returns double precision language sql immutable
 function sherlock._refit_growth() returns double precision language sql immutable parallel safe;
 function sherlock._refresh_entity_profiles(p_document_ids bigint[]) returns void language sql volatile;
 function sherlock._refuse_active_model(p_model sherlock.tfidf_models) returns void language plpgsql immutable;
+function sherlock._refuse_change_of_vocabulary(p_denied text) returns void language plpgsql stable;
 procedure sherlock._refuse_transaction_block(IN p_procedure text) language plpgsql volatile;
 function sherlock._reject_duplicates(p_watch sherlock.watches, p_document_ids bigint[]) returns void language plpgsql volatile;
 function sherlock._rejudge(p_document_ids bigint[], p_closed_reason text, p_limit integer DEFAULT 1000) returns void language plpgsql volatile;
