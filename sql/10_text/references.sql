@@ -8,6 +8,31 @@ begin
 end;
 $$;
 
+-- A part of a word as digits: what it is, or what a reader of images took for letters where at least
+-- two are digits, and half; null if it is no number.
+create or replace function sherlock._digits_misread(p_part text)
+returns text
+language plpgsql immutable strict parallel safe
+as $$
+declare
+    c_digits constant text := '0123456789';
+    v_digit_count integer;
+    v_read text;
+begin
+    if ltrim(p_part, c_digits) = '' then
+        return p_part;
+    end if;
+    v_digit_count := length(p_part) - length(translate(p_part, c_digits, ''));
+    if v_digit_count >= 2 and 2 * v_digit_count >= length(p_part) then
+        v_read := translate(p_part, 'OoIiLlZzSsBbGgQq', '0011112255889999');
+        if ltrim(v_read, c_digits) = '' then
+            return v_read;
+        end if;
+    end if;
+    return null;
+end;
+$$;
+
 -- Word by word, without patterns: no number goes beyond a word, and most words have no digits. What
 -- is longer than any number is no word.
 create or replace function sherlock._number_references(p_text text)
@@ -36,7 +61,8 @@ begin
                     replace(replace(replace(replace(replace(
                         p_text, E'\n', ' '), E'\r', ' '), E'\t', ' '), E'\f', ' '), E'\u00A0', ' '),
                     ' ') with ordinality as s (word, position)
-            where octet_length(s.word) - octet_length(translate(s.word, c_digits, '')) >= 3
+            where octet_length(s.word) - octet_length(translate(s.word, c_digits, '')) >= 2
+              and octet_length(s.word) >= 3
               and length(s.word) <= c_longest_word
             group by s.word
         ) as w
@@ -45,12 +71,14 @@ begin
         foreach v_token in array string_to_array(
             translate(v_word, c_between, repeat(' ', length(c_between))), ' ')
         loop
+            continue when octet_length(v_token) < 3;
             v_number := null;
             -- The empty one at the end closes the last number.
             foreach v_part in array string_to_array(
                 translate(v_token, c_marks_of_thousands, '....') || '.', '.')
             loop
-                if v_is_marked and length(v_part) = 3 and ltrim(v_part, c_digits) = ''
+                v_part := sherlock._digits_misread(v_part);
+                if v_is_marked and length(v_part) = 3
                    and length(v_number) <= c_longest_number - 3
                 then
                     v_number := v_number || v_part;
@@ -65,7 +93,7 @@ begin
                         return v_numbers;
                     end if;
                 end if;
-                v_number := case when ltrim(v_part, c_digits) = '' then v_part end;
+                v_number := v_part;
                 v_is_marked := length(v_number) between 1 and 3;
             end loop;
         end loop;

@@ -987,6 +987,7 @@ function sherlock._config_in_force(p_collection_id integer, p_doc_type text) ret
 function sherlock._create_vector_partition(p_model_id integer) returns void language plpgsql volatile;
 function sherlock._date_references(p_canonical text) returns date[] language plpgsql immutable parallel safe strict;
 function sherlock._detection(p_query sherlock._query, p_before bigint, p_limit integer) returns sherlock.detection language plpgsql stable;
+function sherlock._digits_misread(p_part text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._digits_of(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock._digits_read(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock._distinct_shingles(p_shingles bigint[], p_enough integer) returns integer language plpgsql immutable parallel safe;

@@ -55,6 +55,29 @@ def dates(conn: psycopg.Connection, text: str) -> list[datetime.date]:
 
 
 @pytest.mark.parametrize(
+    ("misread", "number"),
+    [
+        ("2O25O18", "2025018"),
+        ("4S2", "452"),
+        ("1O8.691", "108691"),
+        ("108.6g1", "108691"),
+        ("B5Z19", "85219"),
+        # Fewer digits than letters are no number, nor is what nobody reads for a digit.
+        ("l8-b0", None),
+        ("2OO", None),
+        ("12abc", None),
+        ("B2B", None),
+        ("12X4", None),
+        ("2O21", None),
+    ],
+)
+def test_digits_that_were_read_as_letters(
+    conn: psycopg.Connection, misread: str, number: str | None
+) -> None:
+    assert numbers(conn, f"el acta {misread} de hoy") == ([] if number is None else [number])
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("", []),
