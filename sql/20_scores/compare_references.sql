@@ -47,6 +47,15 @@ begin atomic
     where m.model_id = p_model_id;
 end;
 
+create or replace function sherlock._number_weight(
+    p_known_weight double precision,
+    p_rare_weight double precision
+)
+returns double precision
+language sql immutable parallel safe
+-- Nothing that the vocabulary knows is rarer than what it does not know.
+return coalesce(least(p_known_weight, p_rare_weight), p_rare_weight);
+
 create or replace function sherlock._weighted_numbers(
     p_model_id integer,
     p_rare_weight double precision,
@@ -55,7 +64,7 @@ create or replace function sherlock._weighted_numbers(
 returns table (number text, weight double precision)
 language sql stable parallel safe
 begin atomic
-    select u.number, coalesce(least(k.weight, p_rare_weight), p_rare_weight)
+    select u.number, sherlock._number_weight(k.weight, p_rare_weight)
     from unnest(p_numbers) as u (number)
     left join sherlock._known_numbers(p_model_id) as k on k.number = u.number;
 end;

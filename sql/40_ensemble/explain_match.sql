@@ -44,7 +44,7 @@ declare
     v_before constant bigint := sherlock._scope_before(p_document_id, p_scope);
     v_config constant sherlock.detection_configs :=
         sherlock._config_in_force(v_query.collection_id, v_query.doc_type);
-    v_model_id constant integer := sherlock.active_tfidf_model(v_query.collection_id);
+    v_model_id constant integer := v_query.model_id;
     v_found constant sherlock._search_result := sherlock._search(v_query, v_before, null);
     v_is_pair constant boolean :=
         p_document_id <> p_other_id and v_query.collection_id = v_other.collection_id;

@@ -74,7 +74,6 @@ declare
     v_query sherlock._query := sherlock._query_of_document(p_document_id);
     v_config_id integer;
     v_scheme_id integer;
-    v_model_id integer := sherlock.active_tfidf_model(v_query.collection_id);
     v_detection sherlock.detection;
     v_before sherlock.detections;
     v_closed sherlock.matches[];
@@ -153,7 +152,7 @@ begin
         tfidf_score, entity_score, has_conflict, evidence, config_id, scheme_id, model_id)
     select p_document_id, m.document_id, m.confidence, m.action, m.final_score, m.minhash_score,
            m.tfidf_score, m.entity_score, m.has_conflict, m.evidence, v_config_id, v_scheme_id,
-           v_model_id
+           v_query.model_id
     from jsonb_populate_recordset(null::sherlock.match, v_detection.candidates) as m
     on conflict (document_id, matched_document_id) do update set
         action = excluded.action,

@@ -209,7 +209,7 @@ begin
         from numbered as n
         left join sherlock._known_numbers(v_model_id) as k on k.number = n.number
         cross join lateral (
-            select coalesce(least(k.weight, v_rare_weight), v_rare_weight) as weight
+            select sherlock._number_weight(k.weight, v_rare_weight) as weight
         ) as w
         group by n.document_id
     ),

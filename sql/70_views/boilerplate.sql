@@ -25,7 +25,7 @@ comment on column sherlock.boilerplate_status.collection is
 'The collection for which it is in force, from the moment that its move began; null: none.';
 comment on column sherlock.boilerplate_status.scheme is
 'The scheme that leaves it out; null: it was never put into force.';
-comment on column sherlock.boilerplate_status.shingle_kind is 'word or char.';
+comment on column sherlock.boilerplate_status.shingle_kind is 'word, skeleton or char.';
 comment on column sherlock.boilerplate_status.shingle_width is 'Words or characters of a shingle.';
 comment on column sherlock.boilerplate_status.learnt_from is
 'Name of the collection whose texts it was learnt from.';

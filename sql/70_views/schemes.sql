@@ -22,7 +22,7 @@ comment on view sherlock.schemes is
 'with it. Reads all documents.';
 comment on column sherlock.schemes.scheme is 'Name of the scheme.';
 comment on column sherlock.schemes.collection is 'A collection that uses it; null: none does.';
-comment on column sherlock.schemes.shingle_kind is 'word or char.';
+comment on column sherlock.schemes.shingle_kind is 'word, skeleton or char.';
 comment on column sherlock.schemes.shingle_width is 'Words or characters of a shingle.';
 comment on column sherlock.schemes.band_count is 'Bands of a signature, keys of a document.';
 comment on column sherlock.schemes.rows_per_band is 'Slots of a band.';

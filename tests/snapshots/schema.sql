@@ -1049,6 +1049,7 @@ function sherlock._narrated_parties(p_text text, p_folded text) returns jsonb la
 function sherlock._next_row_keys(p_watch_id integer, p_after jsonb, p_limit integer) returns jsonb[] language plpgsql stable;
 function sherlock._number_overlap(p_shared double precision, p_left double precision, p_right double precision, p_rare_weight double precision) returns double precision language sql immutable parallel safe;
 function sherlock._number_references(p_text text) returns text[] language plpgsql immutable parallel safe strict;
+function sherlock._number_weight(p_known_weight double precision, p_rare_weight double precision) returns double precision language sql immutable parallel safe;
 function sherlock._numbers_agree(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._numbers_of_name(p_normalised text) returns text[] language sql immutable parallel safe strict;
 function sherlock._numbers_to_digits(p_name text) returns text language plpgsql immutable parallel safe strict;
