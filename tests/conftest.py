@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from sherlock_pg.cli.main import run
 from sherlock_pg.embedded.binaries import wheel_binaries
 from sherlock_pg.embedded.server import EmbeddedServer
 
@@ -146,3 +147,27 @@ def _new_database(server: Server, template: str) -> Iterator[str]:
     finally:
         with psycopg.connect(server.url(), autocommit=True) as admin:
             admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def sherlock(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> Callable[..., Ran]:
+    """Give a function that runs a command on a database with the schema."""
+    monkeypatch.setenv("SHERLOCK_DATABASE_URL", database_url)
+
+    def run_command(*args: object) -> Ran:
+        code = run([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return run_command

@@ -1,42 +1,16 @@
-"""Labelled pairs made to measure, and runs of the command line."""
+"""Labelled pairs made to measure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from sherlock_pg.cli.main import run
 from sherlock_pg.detection_config import CollectionConfig, DetectionConfig
 from sherlock_pg.evaluation.scored import ScoredPair
 
 PairMaker = Callable[..., ScoredPair]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a command gave."""
-
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def sherlock(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, database_url: str
-) -> Callable[..., Ran]:
-    """Give a function that runs a command on a database of the test's own."""
-    monkeypatch.setenv("SHERLOCK_DATABASE_URL", database_url)
-
-    def run_command(*args: object) -> Ran:
-        code = run([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return run_command
 
 
 @pytest.fixture
