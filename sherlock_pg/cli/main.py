@@ -7,13 +7,16 @@ import logging
 import os
 import sys
 import traceback
+from typing import get_args
 
 import click
 import psycopg
 
-from sherlock_pg import __version__
+from sherlock_pg import __version__, logs
 from sherlock_pg.cli.context import CliContext
 from sherlock_pg.errors import EnvironmentFault, ExitCode, SherlockError, from_psycopg
+
+log = logging.getLogger(__name__)
 
 _COMMANDS = {
     "load": ("sherlock_pg.cli.load", "load"),
@@ -59,56 +62,100 @@ class LazyGroup(click.Group):
 )
 @click.option("-v", "--verbose", count=True, help="Say more; twice for tracebacks.")
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
+@click.option(
+    "--log-format",
+    type=click.Choice(get_args(logs.LogFormat)),
+    default="text",
+    envvar="SHERLOCK_LOG_FORMAT",
+    show_envvar=True,
+    show_default=True,
+    help="Form of what is said on stderr: words, or one JSON object a line, without progress bars.",
+)
 @click.version_option(__version__, prog_name="sherlock-pg")
 @click.pass_context
-def cli(ctx: click.Context, database_url: str | None, verbose: int, quiet: bool) -> None:
+def cli(
+    ctx: click.Context,
+    database_url: str | None,
+    verbose: int,
+    quiet: bool,
+    log_format: logs.LogFormat,
+) -> None:
     """Near-duplicate detection inside PostgreSQL.
 
     Load documents and learn at once which of them are already there, with a score, the evidence
     and a recommended action. Exit codes: 0 all well, 1 some documents failed, 2 usage,
     3 something is missing (database, extension, tesseract), 130 interrupted.
     """
-    ctx.obj = CliContext(database_url=database_url, verbosity=-1 if quiet else verbose)
-    level = logging.ERROR if quiet else (logging.WARNING, logging.INFO)[min(verbose, 1)]
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("sherlock_pg").setLevel(level)
+    verbosity = -1 if quiet else verbose
+    ctx.obj = CliContext(database_url=database_url, verbosity=verbosity)
+    logs.set_verbosity(log_format, verbosity)
 
 
 def run(args: list[str] | None = None) -> int:
-    """Run the command line and return the exit code; nothing is raised."""
+    """Run the command line and return the exit code; nothing is raised but programming errors."""
     argv = sys.argv[1:] if args is None else args
+    log_format = _log_format(argv)
+    with logs.configured(log_format):
+        try:
+            return _run(argv, log_format)
+        except Exception:
+            if log_format == "text":
+                raise
+            log.critical("uncaught error", exc_info=True)
+            return ExitCode.SOME_FAILED
+
+
+def _log_format(argv: list[str]) -> logs.LogFormat:
+    """Return the form of the log, also where the command line cannot be parsed to its end."""
+    context = cli.make_context("sherlock-pg", list(argv), resilient_parsing=True)
+    return "json" if context.params.get("log_format") == "json" else "text"
+
+
+def _run(argv: list[str], log_format: logs.LogFormat) -> int:
     try:
         result = cli.main(args=argv, prog_name="sherlock-pg", standalone_mode=False)
         return int(result) if isinstance(result, int) else ExitCode.OK
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        return ExitCode.INTERRUPTED
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return ExitCode.INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        if log_format == "text":
+            error.show()
+        else:
+            log.error("%s", error.format_message(), extra=logs.fields(exit_code=ExitCode.USAGE))
         return ExitCode.USAGE
     except BrokenPipeError:
         # The reader of our output went away (| head): say nothing more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except SherlockError as error:
-        return _report(error, argv)
+        return _report(error, argv, log_format)
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return _report(EnvironmentFault(what, hint="is there space, and may it be written?"), argv)
+        fault = EnvironmentFault(what, hint="is there space, and may it be written?")
+        return _report(fault, argv, log_format)
     except psycopg.Error as error:
-        return _report(from_psycopg(error), argv)
+        return _report(from_psycopg(error), argv, log_format)
 
 
-def _report(error: SherlockError, argv: list[str]) -> int:
+def _report(error: SherlockError, argv: list[str], log_format: logs.LogFormat) -> int:
+    wants_traceback = "-vv" in argv
+    if log_format == "json":
+        log.error(
+            "%s",
+            error,
+            exc_info=error if wants_traceback else None,
+            extra=logs.fields(
+                exit_code=error.exit_code, hint=error.hint or None, sqlstate=error.sqlstate
+            ),
+        )
+        return error.exit_code
     click.echo(f"error: {error}", err=True)
     if error.hint:
         click.echo(f"hint: {error.hint}", err=True)
-    if "-vv" in argv:
+    if wants_traceback:
         traceback.print_exception(error)
     return error.exit_code
 

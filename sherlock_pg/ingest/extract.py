@@ -105,6 +105,7 @@ def extract_in_process(
         extraction,
         seconds=round(time.monotonic() - started, 4),
         cpu_seconds=round(_cpu_seconds() - cpu_started, 4),
+        ocr_seconds=round(reader.ocr_seconds, 4),
     )
 
 
@@ -136,6 +137,7 @@ class _Reader:
     sha256: str = ""
     flags: list[Flag] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
+    ocr_seconds: float = 0.0
 
     def read(self) -> Extraction:
         data = read_file(self.path, self.options.max_file_bytes)
@@ -202,13 +204,19 @@ class _Reader:
         deadline = self.started + _SHARE_OF_TIME_FOR_OCR * self.options.wall_budget(
             total, len(numbers)
         )
-        outcomes = recognise(
-            source,
-            numbers,
-            self.options,
-            seconds_left=lambda: deadline - time.monotonic(),
-            on_batch=lambda batch: self.on_progress(Progress(total, len(numbers), tuple(batch))),
-        )
+        ocr_started = time.monotonic()
+        try:
+            outcomes = recognise(
+                source,
+                numbers,
+                self.options,
+                seconds_left=lambda: deadline - time.monotonic(),
+                on_batch=lambda batch: self.on_progress(
+                    Progress(total, len(numbers), tuple(batch))
+                ),
+            )
+        finally:
+            self.ocr_seconds = time.monotonic() - ocr_started
         self.versions.update(engine_versions(self.options.languages))
         return outcomes
 

@@ -131,6 +131,7 @@ class Extraction:
         sha256: of the bytes that were read, in hexadecimal; empty where none were.
         seconds: wall-clock time.
         cpu_seconds: processor time including tesseract; 0 where the process had to be killed.
+        ocr_seconds: of the wall-clock time, what OCR took; 0 where the process had to be killed.
         engine_versions: libraries and programs that had a part in it.
     """
 
@@ -144,6 +145,7 @@ class Extraction:
     sha256: str = ""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    ocr_seconds: float = 0.0
     engine_versions: dict[str, str] = field(default_factory=dict)
 
     def page_texts(self) -> Iterator[str]:

@@ -13,6 +13,7 @@ from sherlock_pg.ingest.model import Extraction, Status
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.ingest.reasons import Reason
 from sherlock_pg.load.fingerprint import Fingerprint
+from sherlock_pg.logs import fields
 from sherlock_pg.ner.pipeline import PartyExtractor
 from sherlock_pg.ner.roles import Entity
 
@@ -69,7 +70,9 @@ class DocumentReader:
                 entities = self._parties.extract(extraction.text)
         except (ValueError, RuntimeError, RecursionError, MemoryError) as error:
             # The text is good without its entities; the flag says that they are missing.
-            log.warning("%s: party extraction failed: %r", path, error)
+            log.warning(
+                "party extraction failed", exc_info=error, extra=fields(path=path, stage="ner")
+            )
             flags.append("ner_failed")
         return Reading(
             status=str(extraction.status),
@@ -133,5 +136,6 @@ def _processing(extraction: Extraction) -> dict[str, Any]:
     return {
         "extract_seconds": round(extraction.seconds, 4),
         "extract_cpu_seconds": round(extraction.cpu_seconds, 4),
+        "ocr_seconds": round(extraction.ocr_seconds, 4),
         "engine_versions": extraction.engine_versions,
     }

@@ -38,6 +38,7 @@ def test_only_the_scanned_pages_go_through_ocr_and_the_order_stays(documents, re
         PageMethod.NATIVE,
     ]
     assert (first, blank, last) == ("Primera página, nativa", "", "Última página, nativa")
+    assert 0 < extraction.ocr_seconds <= extraction.seconds
     assert "ROSA ELVIRA" in scanned
     assert extraction.pages[1].quality > 0.8
     assert {"ocrmypdf", "tesseract"} <= set(extraction.engine_versions)
