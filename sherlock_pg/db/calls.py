@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.rows import class_row, dict_row, scalar_row
+from psycopg.sql import SQL, Identifier
 from psycopg.types.json import Jsonb
 
 
@@ -23,6 +24,28 @@ class Claim:
     reason: str | None
     is_judged: bool
     is_same_source: bool
+
+
+@dataclass(frozen=True)
+class Item:
+    """A file in the queue: a row of `sherlock.inbox`, without what only people look at."""
+
+    item_id: int
+    collection_id: int
+    doc_type: str
+    name: str | None
+    path: str | None
+    sha256: bytes | None
+    file_size_bytes: int | None
+    ocr: str | None
+    state: str
+    gate: str | None
+    document_id: int | None
+    depth: int
+    attempts: int
+    reason: str | None
+    enqueued_at: datetime
+    started_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -94,14 +117,25 @@ def claim_file(
     worker: str,
     lease: timedelta,
     retry_failed: bool = False,
+    host: str | None = None,
 ) -> Claim:
     """Pass the gate: claim a new file, or learn which document has these bytes."""
     with conn.cursor(row_factory=class_row(Claim)) as cur:
         row = cur.execute(
             "select * from sherlock.claim_file(p_sha256 => %s, p_file_size_bytes => %s,"
             " p_collection => %s, p_name => %s, p_source_uri => %s, p_worker => %s,"
-            " p_lease => %s, p_retry_failed => %s)",
-            [sha256, file_size_bytes, collection, name, source_uri, worker, lease, retry_failed],
+            " p_lease => %s, p_retry_failed => %s, p_host => %s)",
+            [
+                sha256,
+                file_size_bytes,
+                collection,
+                name,
+                source_uri,
+                worker,
+                lease,
+                retry_failed,
+                host,
+            ],
         ).fetchone()
     if row is None:
         raise RuntimeError("sherlock.claim_file returned no row")
@@ -109,7 +143,7 @@ def claim_file(
 
 
 def renew_claims(conn: psycopg.Connection, worker: str, lease: timedelta) -> int:
-    """Prolong the claims of a reader."""
+    """Prolong the leases of a reader."""
     return _scalar(
         conn, "select sherlock.renew_claims(p_worker => %s, p_lease => %s)", [worker, lease]
     )
@@ -118,6 +152,90 @@ def renew_claims(conn: psycopg.Connection, worker: str, lease: timedelta) -> int
 def release_claims(conn: psycopg.Connection, worker: str) -> int:
     """Give back what a reader claimed and did not finish."""
     return _scalar(conn, "select sherlock.release_claims(p_worker => %s)", [worker])
+
+
+def return_items(conn: psycopg.Connection, worker: str) -> int:
+    """Give back what a worker leased, for others to read at once."""
+    return _scalar(conn, "select sherlock.return_items(p_worker => %s)", [worker])
+
+
+def lease_items(
+    conn: psycopg.Connection, worker: str, limit: int, lease: timedelta, host: str
+) -> list[Item]:
+    """Lease the next items that this host can read."""
+    return _items(
+        conn,
+        "sherlock.lease_items(p_worker => %s, p_limit => %s, p_lease => %s, p_host => %s)",
+        [worker, limit, lease, host],
+    )
+
+
+def identify_item(
+    conn: psycopg.Connection, item_id: int, worker: str, sha256: bytes, file_size_bytes: int
+) -> int | None:
+    """Say what bytes a path holds; return the document to read, or None if they are known."""
+    with conn.cursor(row_factory=scalar_row) as cur:
+        document_id: int | None = cur.execute(
+            "select sherlock.identify_item(p_item_id => %s, p_worker => %s, p_sha256 => %s,"
+            " p_file_size_bytes => %s)",
+            [item_id, worker, sha256, file_size_bytes],
+        ).fetchone()
+    return document_id
+
+
+def retry_item(
+    conn: psycopg.Connection, item_id: int, worker: str, reason: str, detail: str | None
+) -> bool:
+    """Put an item back to be tried later; False if it was tried often enough."""
+    return bool(
+        _scalar(
+            conn,
+            "select sherlock.retry_item(p_item_id => %s, p_worker => %s, p_reason => %s,"
+            " p_reason_detail => %s)::integer",
+            [item_id, worker, reason, detail],
+        )
+    )
+
+
+def bury_item(
+    conn: psycopg.Connection, item_id: int, worker: str, reason: str, detail: str | None
+) -> None:
+    """Give an item up."""
+    conn.execute(
+        "select sherlock.bury_item(p_item_id => %s, p_worker => %s, p_reason => %s,"
+        " p_reason_detail => %s)",
+        [item_id, worker, reason, detail],
+    )
+
+
+def attach_file(
+    conn: psycopg.Connection,
+    *,
+    document_id: int,
+    ordinal: int,
+    name: str,
+    content: bytes,
+    depth: int,
+    worker: str | None,
+    lease: timedelta,
+) -> Item:
+    """Take in a file that was inside a document; with `worker` it is leased to him at once."""
+    return _items(
+        conn,
+        "sherlock.attach_file(p_document_id => %s, p_ordinal => %s, p_name => %s,"
+        " p_content => %s, p_depth => %s, p_worker => %s, p_lease => %s)",
+        [document_id, ordinal, name, content, depth, worker, lease],
+    )[0]
+
+
+def file_content(conn: psycopg.Connection, sha256: bytes, file_size_bytes: int) -> bytes | None:
+    """Return the bytes of a file that came as bytes."""
+    with conn.cursor(row_factory=scalar_row, binary=True) as cur:
+        content: bytes | None = cur.execute(
+            "select content from sherlock.file_contents where sha256 = %s and file_size_bytes = %s",
+            [sha256, file_size_bytes],
+        ).fetchone()
+    return content
 
 
 def finish_document(conn: psycopg.Connection, finished: FinishedDocument) -> None:
@@ -203,6 +321,15 @@ def _scalar(conn: psycopg.Connection, query: Any, parameters: Sequence[object]) 
         raise RuntimeError(f"no row from: {query}")
     value: int = row[0]
     return value
+
+
+def _items(
+    conn: psycopg.Connection, source: LiteralString, parameters: Sequence[object]
+) -> list[Item]:
+    columns = SQL(", ").join(Identifier(field.name) for field in fields(Item))
+    query = SQL("select {} from {}").format(columns, SQL(source))
+    with conn.cursor(row_factory=class_row(Item)) as cur:
+        return cur.execute(query, parameters).fetchall()
 
 
 def _detection(conn: psycopg.Connection, query: Any, parameters: Sequence[object]) -> Detection:

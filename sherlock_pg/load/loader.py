@@ -24,11 +24,11 @@ from sherlock_pg.db import calls
 from sherlock_pg.db.connection import connect
 from sherlock_pg.errors import EnvironmentFault, SherlockError
 from sherlock_pg.ingest.pool import Extractor
-from sherlock_pg.load import claims
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
 from sherlock_pg.load.outcome import Outcome, best_match, copy_of_file, from_gate
 from sherlock_pg.load.reading import DocumentReader, Reading
 from sherlock_pg.load.walk import storable
+from sherlock_pg.queue import leases
 from sherlock_pg.vectorize import lifecycle
 
 _CLAIMS_AHEAD = 4
@@ -101,7 +101,7 @@ class Loader:
         self._options = options
         self._extractor = extractor
         self._reader = reader
-        self._worker = claims.new_worker_name()
+        self._worker = leases.new_reader_name()
         self._stop = threading.Event()
         self._local = threading.local()
         self._connections: list[psycopg.Connection] = []
@@ -131,8 +131,8 @@ class Loader:
             calls.create_collection(conn, self._options.collection)
             found = lifecycle.state(conn, self._options.collection)
             is_deferred = found.needs_fit(arriving=len(files))
-            claims.release_dead_readers(conn)
-            with claims.renewed(self._conninfo, self._worker), self._cleanup(conn):
+            leases.return_items_of_the_dead(conn)
+            with leases.renewed(self._conninfo, self._worker), self._cleanup(conn):
                 progress.stage("reading", len(files))
                 slots = self._read_all(conn, files, progress, None if is_deferred else on_outcome)
                 if is_deferred:
@@ -209,8 +209,9 @@ class Loader:
             name=storable(path.name),
             source_uri=storable(path.absolute()),
             worker=self._worker,
-            lease=claims.LEASE,
+            lease=leases.LEASE,
             retry_failed=self._options.retry_failed,
+            host=leases.host_name(),
         )
         if claim.outcome != "claimed":
             free.release()

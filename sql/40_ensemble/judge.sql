@@ -223,6 +223,7 @@ set search_path from current
 as $$
 begin
     perform sherlock._judge(array[p_document_id]);
+    perform sherlock._complete_items(array[p_document_id]);
     return sherlock.verdict(p_document_id);
 end;
 $$;
@@ -299,6 +300,7 @@ declare
     );
 begin
     perform sherlock._judge(v_document_ids);
+    perform sherlock._complete_items(v_document_ids);
     return cardinality(v_document_ids);
 end;
 $$;

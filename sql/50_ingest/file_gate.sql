@@ -22,6 +22,88 @@ $$;
 comment on function sherlock.find_exact(bytea, bigint, text) is
 'The document with exactly these bytes, by SHA-256 and size, or no row. Asked before OCR.';
 
+-- Finds the document with these bytes or makes it, pending. Of a document that is not read the
+-- caller's transaction holds a share lock: it can't be finished until the caller has said whether
+-- he waits for it.
+create or replace function sherlock._pass_gate(
+    p_sha256 bytea,
+    p_file_size_bytes bigint,
+    p_collection_id integer,
+    p_name text,
+    p_path text
+)
+returns table (
+    document_id bigint,
+    is_new boolean,
+    status text,
+    reason text,
+    is_same_source boolean,
+    has_open_item boolean
+)
+language plpgsql volatile
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+    -- What fits into an index; of a longer path the end tells more than the beginning.
+    v_source_uri text := right(p_path, 650);
+    v_inserted bigint;
+begin
+    loop
+        document_id := null;
+        select h.document_id into document_id
+        from sherlock.file_hashes as h
+        where h.sha256 = p_sha256
+          and h.file_size_bytes = p_file_size_bytes
+          and h.collection_id = p_collection_id;
+        if document_id is null then
+            document_id := nextval(pg_get_serial_sequence('sherlock.documents', 'document_id'));
+            -- Waits for another session that inserts the same bytes, then sees its row.
+            insert into sherlock.file_hashes (sha256, file_size_bytes, collection_id, document_id)
+            values (p_sha256, p_file_size_bytes, p_collection_id, document_id)
+            on conflict do nothing
+            returning file_hashes.document_id into v_inserted;
+            continue when v_inserted is null;
+            insert into sherlock.documents (
+                document_id, collection_id, name, sha256, file_size_bytes, status)
+            values (document_id, p_collection_id, p_name, p_sha256, p_file_size_bytes, 'pending');
+            is_new := true;
+            status := 'pending';
+            has_open_item := false;
+        else
+            is_new := false;
+            select d.status, d.reason into status, reason
+            from sherlock.documents as d
+            where d.document_id = _pass_gate.document_id;
+            if status in ('pending', 'failed') then
+                select d.status, d.reason into status, reason
+                from sherlock.documents as d
+                where d.document_id = _pass_gate.document_id
+                for share;
+            end if;
+            -- It was deleted in this moment.
+            continue when status is null;
+            has_open_item := exists (
+                select
+                from sherlock.inbox as i
+                where i.document_id = _pass_gate.document_id
+                  and i.gate = 'new'
+                  and i.state in ('queued', 'leased', 'stored'));
+        end if;
+        exit;
+    end loop;
+    if v_source_uri is null then
+        is_same_source := false;
+    else
+        insert into sherlock.document_sources (document_id, source_uri)
+        values (document_id, v_source_uri)
+        on conflict do nothing;
+        is_same_source := not is_new and not found;
+    end if;
+    return next;
+end;
+$$;
+
 create or replace function sherlock.claim_file(
     p_sha256 bytea,
     p_file_size_bytes bigint,
@@ -30,7 +112,8 @@ create or replace function sherlock.claim_file(
     p_source_uri text,
     p_worker text,
     p_lease interval default '10 minutes',
-    p_retry_failed boolean default false
+    p_retry_failed boolean default false,
+    p_host text default null
 )
 returns table (
     document_id bigint,
@@ -46,75 +129,72 @@ set search_path from current
 as $$
 #variable_conflict use_column
 declare
-    -- What fits into an index; of a longer path the end tells more than the beginning.
-    v_source_uri text := right(p_source_uri, 650);
-    v_collection_id integer := sherlock.collection_id(p_collection);
-    v_document_id bigint;
-    v_inserted bigint;
-    v_claimed bigint;
-    v_is_same_source boolean;
+    v_collection_id constant integer := sherlock.collection_id(p_collection);
+    v_now constant timestamptz := clock_timestamp();
+    v_gate record;
+    v_item sherlock.inbox;
 begin
-    loop
-        select h.document_id into v_document_id
-        from sherlock.file_hashes as h
-        where h.sha256 = p_sha256
-          and h.file_size_bytes = p_file_size_bytes
-          and h.collection_id = v_collection_id;
-        exit when found;
-        v_document_id := nextval(pg_get_serial_sequence('sherlock.documents', 'document_id'));
-        -- Waits for another session that inserts the same bytes, then sees its row.
-        insert into sherlock.file_hashes (sha256, file_size_bytes, collection_id, document_id)
-        values (p_sha256, p_file_size_bytes, v_collection_id, v_document_id)
-        on conflict do nothing
-        returning file_hashes.document_id into v_inserted;
-        continue when v_inserted is null;
-        insert into sherlock.documents (
-            document_id, collection_id, name, sha256, file_size_bytes, status, claimed_by,
-            claimed_until)
-        values (
-            v_document_id, v_collection_id, p_name, p_sha256, p_file_size_bytes, 'pending',
-            p_worker, clock_timestamp() + p_lease);
-        insert into sherlock.document_sources (document_id, source_uri)
-        values (v_document_id, v_source_uri);
-        return query
-        select v_document_id, 'claimed'::text, p_name, 'pending'::text, null::text, false, true;
-        return;
-    end loop;
+    select g.* into v_gate
+    from sherlock._pass_gate(
+        p_sha256, p_file_size_bytes, v_collection_id, p_name, p_source_uri) as g;
 
-    insert into sherlock.document_sources (document_id, source_uri)
-    values (v_document_id, v_source_uri)
-    on conflict do nothing;
-    v_is_same_source := not found;
-    -- Take over from a reader that died, or read again what failed where that was asked for. Text
-    -- and reason stay until the new reading is stored: release_claims goes back to them.
-    update sherlock.documents as d
-    set status = 'pending', claimed_by = p_worker, claimed_until = clock_timestamp() + p_lease
-    where d.document_id = v_document_id
-      and ((d.status = 'pending' and d.claimed_until < clock_timestamp())
-           or (d.status in ('failed', 'partial') and p_retry_failed))
-    returning d.document_id into v_claimed;
+    -- What waits in the queue, or was a reader's that died, is taken over.
+    if v_gate.status = 'pending' or (v_gate.status in ('failed', 'partial') and p_retry_failed) then
+        update sherlock.inbox as i
+        set state = 'leased', leased_by = p_worker, leased_until = v_now + p_lease,
+            started_at = v_now, attempts = i.attempts + 1, path = p_source_uri, host = p_host
+        where i.document_id = v_gate.document_id
+          and i.gate = 'new'
+          and (i.state = 'queued' or (i.state = 'leased' and i.leased_until < v_now))
+        returning i.* into v_item;
+        if v_item.item_id is null then
+            insert into sherlock.inbox (
+                collection_id, name, path, host, sha256, file_size_bytes, state, gate, attempts,
+                leased_by, leased_until, document_id, owner, started_at, is_reread)
+            values (
+                v_collection_id, p_name, p_source_uri, p_host, p_sha256, p_file_size_bytes,
+                'leased', 'new', 1, p_worker, v_now + p_lease, v_gate.document_id, p_worker,
+                v_now, v_gate.status <> 'pending')
+            on conflict (document_id)
+                where state in ('queued', 'leased', 'stored') and gate = 'new'
+                do nothing
+            returning inbox.* into v_item;
+        end if;
+    elsif v_gate.status in ('ok', 'partial') and not v_gate.is_same_source then
+        -- A copy arrived: it counts as one that the gate has answered.
+        insert into sherlock.inbox (
+            collection_id, name, path, host, sha256, file_size_bytes, state, gate, document_id,
+            owner, finished_at)
+        values (
+            v_collection_id, p_name, p_source_uri, p_host, p_sha256, p_file_size_bytes, 'done',
+            'hit', v_gate.document_id, p_worker, v_now);
+    end if;
+
     return query
     select d.document_id,
            case
-               when v_claimed is not null then 'claimed'
-               when d.status = 'pending' then 'busy'
+               when v_item.item_id is not null then 'claimed'
+               when d.status = 'pending' or v_gate.has_open_item and d.status = 'failed' then 'busy'
                else 'exists'
            end,
-           d.name, d.status, d.reason,
-           exists (select from sherlock.detections as v where v.document_id = v_document_id),
-           v_is_same_source
+           d.name,
+           case when v_item.item_id is not null then 'pending' else d.status end,
+           d.reason,
+           exists (select from sherlock.detections as v where v.document_id = d.document_id),
+           v_gate.is_same_source or v_gate.is_new
     from sherlock.documents as d
-    where d.document_id = v_document_id;
+    where d.document_id = v_gate.document_id;
 end;
 $$;
 
 comment on function sherlock.claim_file(
-    bytea, bigint, text, text, text, text, interval, boolean
+    bytea, bigint, text, text, text, text, interval, boolean, text
 ) is
-'The gate with a claim. outcome claimed: the file is new (or its reader''s claim lapsed) and the '
-'caller reads it. exists: the document is there, see its status; is_judged: it has a verdict; is_same_source: it '
-'was seen at p_source_uri before. busy: another is reading it now. '
-'Two callers with the same bytes never both get claimed. Run it in a transaction of its own.';
+'The gate with a claim, for who has the file and reads it himself. outcome claimed: the file is new, '
+'waits in the queue, or its reader''s lease lapsed, and the caller reads it now. exists: the document '
+'is there, see its status; is_judged: it has a verdict; is_same_source: it was seen at p_source_uri '
+'before. busy: another is reading it now. Two callers with the same bytes never both get claimed. '
+'Run it in a transaction of its own.';
 
 create or replace function sherlock.renew_claims(p_worker text, p_lease interval)
 returns integer
@@ -124,16 +204,16 @@ as $$
 declare
     v_count integer;
 begin
-    update sherlock.documents as d
-    set claimed_until = clock_timestamp() + p_lease
-    where d.status = 'pending' and d.claimed_by = p_worker;
+    update sherlock.inbox as i
+    set leased_until = clock_timestamp() + p_lease
+    where i.state in ('leased', 'stored') and i.leased_by = p_worker;
     get diagnostics v_count = row_count;
     return v_count;
 end;
 $$;
 
 comment on function sherlock.renew_claims(text, interval) is
-'Prolongs all claims of a reader; returns how many. Called while a long OCR runs.';
+'Prolongs all leases of a reader; returns how many. Called while a long OCR runs.';
 
 create or replace function sherlock.release_claims(p_worker text)
 returns integer
@@ -141,22 +221,15 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
-    v_restored integer;
     v_removed integer;
 begin
-    update sherlock.documents as d
-    set status = case when d.content is null then 'failed' else 'partial' end,
-        claimed_by = null, claimed_until = null
-    where d.status = 'pending' and d.claimed_by = p_worker
-      and (d.content is not null or d.reason is not null);
-    get diagnostics v_restored = row_count;
-    delete from sherlock.documents as d
-    where d.status = 'pending' and d.claimed_by = p_worker;
+    delete from sherlock.inbox as i
+    where i.state = 'leased' and i.leased_by = p_worker and i.owner = p_worker;
     get diagnostics v_removed = row_count;
-    return v_restored + v_removed;
+    return v_removed + sherlock.return_items(p_worker);
 end;
 $$;
 
 comment on function sherlock.release_claims(text) is
 'Gives back the files that a reader claimed and did not finish: new ones as if never seen, those '
-'that were read again as they were before; returns how many.';
+'that others had sent go back into the queue; returns how many.';

@@ -1,5 +1,5 @@
--- What a reader hands over once a claimed file is read: text, pages and entities, then the
--- features, all in the caller's transaction.
+-- What a reader hands over once a leased file is read: text, pages and entities, then the
+-- features, all in the caller's transaction. The verdict is made by sherlock.record_detection.
 create or replace function sherlock.finish_document(
     p_document_id bigint,
     p_worker text,
@@ -18,12 +18,38 @@ returns void
 language plpgsql volatile
 set search_path from current
 as $$
+declare
+    v_item_id bigint;
+    v_before sherlock.documents;
+    v_judged_against bigint[];
 begin
     if p_status is null or p_status not in ('ok', 'partial', 'failed') then
         raise exception using
             errcode = 'SH007',
             message = format('unknown final status: %s', coalesce(p_status, 'null')),
             hint = 'ok, partial or failed';
+    end if;
+    select i.item_id into v_item_id
+    from sherlock.inbox as i
+    where i.document_id = p_document_id
+      and i.gate = 'new'
+      and i.state = 'leased'
+      and i.leased_by = p_worker
+    for update;
+    if not found then
+        raise exception using
+            errcode = 'SH003',
+            message = format('document %s is not leased by %s', p_document_id, p_worker),
+            hint = 'the lease lapsed and another reader took the file; nothing is lost';
+    end if;
+    select d.* into v_before from sherlock.documents as d where d.document_id = p_document_id;
+    if p_status = 'failed' and v_before.text_state is not null then
+        -- What was read before is better than nothing.
+        perform sherlock._close_item(v_item_id, 'dead', p_reason, p_reason_detail);
+        return;
+    end if;
+    if v_before.text_state is not null then
+        v_judged_against := sherlock._close_text(array[p_document_id], 'changed');
     end if;
     update sherlock.documents as d
     set status = p_status,
@@ -38,16 +64,8 @@ begin
         reason_detail = p_reason_detail,
         flags = p_flags,
         page_count = nullif(jsonb_array_length(p_pages), 0),
-        processing = p_processing,
-        claimed_by = null,
-        claimed_until = null
-    where d.document_id = p_document_id and d.status = 'pending' and d.claimed_by = p_worker;
-    if not found then
-        raise exception using
-            errcode = 'SH003',
-            message = format('document %s is not claimed by %s', p_document_id, p_worker),
-            hint = 'the claim lapsed and another reader took the file; nothing is lost';
-    end if;
+        processing = p_processing
+    where d.document_id = p_document_id;
     delete from sherlock.document_pages as p where p.document_id = p_document_id;
     insert into sherlock.document_pages (document_id, page_number, method, char_count, quality)
     select p_document_id, p.number, p.method, p.char_count, p.quality
@@ -55,12 +73,21 @@ begin
         number integer, method text, char_count integer, quality real);
     perform sherlock.store_entities(p_document_id, p_entities);
     perform sherlock.index_documents(array[p_document_id]);
+    if p_status = 'failed' then
+        perform sherlock._close_item(v_item_id, 'dead', p_reason, p_reason_detail);
+    else
+        update sherlock.inbox as i
+        set state = 'stored', stored_at = clock_timestamp()
+        where i.item_id = v_item_id;
+        perform sherlock._rejudge(v_judged_against, 'changed');
+    end if;
 end;
 $$;
 
 comment on function sherlock.finish_document(
     bigint, text, text, text, text, jsonb, text, text, text, text[], jsonb, jsonb
 ) is
-'Stores what was read of a claimed file and computes its features. p_doc_type auto guesses the '
-'type from the text. p_pages: array of {number, method, char_count, quality}. Errors: SH003 the '
-'claim was lost, SH007 unknown status.';
+'Stores what was read of a leased file and computes its features; the item is stored, and done with '
+'sherlock.record_detection, or dead if it failed. p_doc_type auto guesses the type from the text. '
+'p_pages: array of {number, method, char_count, quality}. A failed reading of a document that was read '
+'before changes nothing in it. Errors: SH003 the lease was lost, SH007 unknown status.';

@@ -34,6 +34,29 @@ begin
 end;
 $$;
 
+-- Texts are about to be replaced: their verdicts, and what was found to match them, are closed.
+-- Returns the documents that were judged against them.
+create or replace function sherlock._close_text(p_document_ids bigint[], p_closed_reason text)
+returns bigint[]
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document_id bigint;
+    v_names text[];
+begin
+    -- By the old texts: who judges against them now is waited for, and what he found is closed.
+    perform sherlock._lock_for_judging(p_document_ids);
+    for v_document_id in select i.id from unnest(p_document_ids) as i (id) order by i.id loop
+        perform sherlock._close_verdict(v_document_id, p_closed_reason);
+    end loop;
+    select array_agg(d.name order by i.position) into v_names
+    from unnest(p_document_ids) with ordinality as i (document_id, position)
+    join sherlock.documents as d using (document_id);
+    return sherlock._close_matches_with(p_document_ids, v_names, p_closed_reason);
+end;
+$$;
+
 -- The texts of documents changed: what they matched, and what matched them, holds no more.
 create or replace function sherlock._retake(p_document_ids bigint[], p_texts text[])
 returns void
@@ -41,19 +64,9 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
-    v_document_id bigint;
-    v_names text[];
     v_judged_against bigint[];
 begin
-    -- By the old texts: who judges against them now is waited for, and what he found is closed.
-    perform sherlock._lock_for_judging(p_document_ids);
-    for v_document_id in select i.id from unnest(p_document_ids) as i (id) order by i.id loop
-        perform sherlock._close_verdict(v_document_id, 'changed');
-    end loop;
-    select array_agg(d.name order by i.position) into v_names
-    from unnest(p_document_ids) with ordinality as i (document_id, position)
-    join sherlock.documents as d using (document_id);
-    v_judged_against := sherlock._close_matches_with(p_document_ids, v_names, 'changed');
+    v_judged_against := sherlock._close_text(p_document_ids, 'changed');
     perform sherlock._take_in(p_document_ids, p_texts);
     perform sherlock._rejudge(v_judged_against, 'changed');
 end;

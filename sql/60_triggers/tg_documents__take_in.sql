@@ -1,5 +1,5 @@
 -- A text that any client inserts is judged in the client's transaction; a text that changes as well.
--- What a reader claimed is the reader's: sherlock.finish_document computes its features and the
+-- What a reader leased is the reader's: sherlock.finish_document computes its features and the
 -- verdict comes in the order of the files. Set-wise, for one row or a COPY of thousands.
 create or replace function sherlock.tg_documents__take_in()
 returns trigger
@@ -16,7 +16,7 @@ begin
            array_agg(n.content order by n.document_id)
     into v_document_ids, v_texts
     from new_documents as n
-    where n.text_state is null and n.claimed_by is null and n.status in ('ok', 'partial');
+    where n.text_state is null and n.status in ('ok', 'partial');
     if v_document_ids is not null then
         perform sherlock._take_in(v_document_ids, v_texts);
     end if;
@@ -61,10 +61,9 @@ begin
     from new_documents as n
     join old_documents as o using (document_id)
     where n.content is distinct from o.content
-      and o.claimed_by is null
-      and n.claimed_by is null
       and n.status in ('ok', 'partial')
-      and o.text_state is not null;
+      and o.text_state is not null
+      and not sherlock._is_leased(n.document_id);
     if v_document_ids is not null then
         perform sherlock._retake(v_document_ids, v_texts);
     end if;
@@ -76,7 +75,7 @@ begin
     join sherlock.detections as v using (document_id)
     where n.doc_type <> o.doc_type
       and n.content is not distinct from o.content
-      and o.claimed_by is null;
+      and not sherlock._is_leased(n.document_id);
     if v_document_ids is not null then
         perform sherlock._judge(v_document_ids);
     end if;

@@ -70,8 +70,8 @@ def load_corpus(conn: psycopg.Connection, count: int) -> float:
                 )
                 ids.append(claim.document_id)
             cur.executemany(
-                "update sherlock.documents set content = %s, doc_type = 'tutela', status = 'ok',"
-                " claimed_by = null, claimed_until = null where document_id = %s",
+                "update sherlock.documents set content = %s, doc_type = 'tutela', status = 'ok'"
+                " where document_id = %s",
                 [(text, document_id) for document_id, (text, _) in zip(ids, batch, strict=True)],
             )
             cur.executemany(

@@ -122,8 +122,8 @@ def test_renewed_claims_last_longer(conn: psycopg.Connection) -> None:
     claim(conn, "w1", lease="1 second")
     assert conn.execute("select sherlock.renew_claims('w1', '1 hour')").fetchone() == (1,)
     row = conn.execute(
-        "select bool_and(claimed_until > clock_timestamp() + interval '50 minutes')"
-        " from sherlock.documents where claimed_by = 'w1'"
+        "select bool_and(leased_until > clock_timestamp() + interval '50 minutes')"
+        " from sherlock.inbox where leased_by = 'w1'"
     ).fetchone()
     assert row == (True,)
 

@@ -339,8 +339,8 @@ def stored(conn: psycopg.Connection) -> dict[str, int]:
     conn.execute("select sherlock.index_documents(%s)", [list(ids.values())])
     ids["pending"] = scalar(
         conn,
-        "insert into sherlock.documents (collection_id, doc_type, status, claimed_by)"
-        " values (sherlock.collection_id('default'), 'default', 'pending', 'test')"
+        "insert into sherlock.documents (collection_id, doc_type, status)"
+        " values (sherlock.collection_id('default'), 'default', 'pending')"
         " returning document_id",
     )
     return ids

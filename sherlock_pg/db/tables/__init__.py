@@ -5,7 +5,7 @@ hold for all of them: `document_id` leads every per-document table; per-document
 other only on it; no foreign key by candidate; small configuration tables are joined freely.
 """
 
-from sherlock_pg.db.tables import documents, judgement, levels, watches
+from sherlock_pg.db.tables import documents, inbox, judgement, levels, watches
 from sherlock_pg.db.tables.columns import (
     FOLDED_FEATURES,
     MAX_FEATURES,
@@ -20,6 +20,7 @@ __all__ = [
     "PROJECTION_BITS",
     "SCHEMA",
     "documents",
+    "inbox",
     "judgement",
     "levels",
     "metadata",

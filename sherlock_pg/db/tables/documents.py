@@ -92,7 +92,7 @@ documents = Table(
     text_column("media_type", "Type by content, e.g. application/pdf.", null=True),
     text_column(
         "status",
-        "pending: claimed, being read. ok: all of it read. partial: some pages are missing. "
+        "pending: not read yet. ok: all of it read. partial: some pages are missing. "
         "failed: see reason.",
         default="ok",
     ),
@@ -128,8 +128,6 @@ documents = Table(
     integer_column("word_count", "Tokens of the canonical text.", null=True),
     integer_column("page_count", "Pages of the file.", null=True),
     Column("processing", JSONB, comment="Seconds per stage and versions of the engines."),
-    text_column("claimed_by", "Who reads the file now (host, process).", null=True),
-    timestamp_column("claimed_until", "When the claim lapses and another may read the file."),
     timestamp_column("created_at", "When the document arrived.", default=True),
     timestamp_column("indexed_at", "When its features were last computed."),
     CheckConstraint("status in ('pending', 'ok', 'partial', 'failed')", name="status"),

@@ -1,4 +1,4 @@
-"""Claims on files: whose they are, how they are kept, and what becomes of those of the dead."""
+"""Leases on files: whose they are, how they are kept, and what becomes of those of the dead."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ LEASE = timedelta(minutes=2)
 _RENEW_SECONDS = 20.0
 
 
-def new_worker_name() -> str:
+def host_name() -> str:
+    """Return the name of this machine, as items with a path name it."""
+    return socket.gethostname()
+
+
+def new_reader_name() -> str:
     """Return a name for a reader on this machine, with its process: host, pid, random part."""
     return f"{_host_prefix()}{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
 @contextlib.contextmanager
-def renewed(conninfo: str, worker: str) -> Iterator[None]:
-    """Prolong the claims of a reader as long as the block runs, from a thread."""
+def renewed(conninfo: str, reader: str) -> Iterator[None]:
+    """Prolong the leases of a reader as long as the block runs, from a thread."""
     is_over = threading.Event()
 
     def renew() -> None:
@@ -36,9 +41,9 @@ def renewed(conninfo: str, worker: str) -> Iterator[None]:
                 contextlib.suppress(psycopg.OperationalError, SherlockError),
                 connect(conninfo, autocommit=True) as conn,
             ):
-                calls.renew_claims(conn, worker, LEASE)
+                calls.renew_claims(conn, reader, LEASE)
 
-    thread = threading.Thread(target=renew, name="renew-claims", daemon=True)
+    thread = threading.Thread(target=renew, name="renew-leases", daemon=True)
     thread.start()
     try:
         yield
@@ -47,23 +52,28 @@ def renewed(conninfo: str, worker: str) -> Iterator[None]:
         thread.join()
 
 
-def release_dead_readers(conn: psycopg.Connection) -> None:
-    """Give back at once what readers on this machine claimed that were killed.
+def return_items_of_the_dead(conn: psycopg.Connection) -> int:
+    """Give back at once what readers on this machine leased that were killed.
 
     Those of other machines lapse by themselves.
+
+    Returns:
+        How many files went back into the queue.
     """
-    for (worker,) in conn.execute(
-        "select distinct claimed_by from sherlock.documents"
-        " where status = 'pending' and starts_with(claimed_by, %s)",
+    returned = 0
+    for (reader,) in conn.execute(
+        "select distinct leased_by from sherlock.inbox"
+        " where state in ('leased', 'stored') and starts_with(leased_by, %s)",
         [_host_prefix()],
     ).fetchall():
-        pid = worker.removeprefix(_host_prefix()).partition(":")[0]
+        pid = reader.removeprefix(_host_prefix()).partition(":")[0]
         if pid.isdecimal() and not _is_alive(int(pid)):
-            calls.release_claims(conn, worker)
+            returned += calls.return_items(conn, reader)
+    return returned
 
 
 def _host_prefix() -> str:
-    return f"{socket.gethostname()}:"
+    return f"{host_name()}:"
 
 
 def _is_alive(pid: int) -> bool:

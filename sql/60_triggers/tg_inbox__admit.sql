@@ -1,0 +1,111 @@
+-- A file that arrives passes the gate at once: who inserts it learns by returning whether its bytes
+-- are known. The bytes go where each is kept once.
+create or replace function sherlock.tg_inbox__admit()
+returns trigger
+language plpgsql
+security definer
+set search_path from current
+as $$
+declare
+    v_gate record;
+begin
+    -- Placed by the functions of the queue, which know the document.
+    if new.document_id is not null then
+        return new;
+    end if;
+    if new.content is not null then
+        new.sha256 := sha256(new.content);
+        new.file_size_bytes := octet_length(new.content);
+        insert into sherlock.file_contents (sha256, file_size_bytes, content)
+        values (new.sha256, new.file_size_bytes, new.content)
+        on conflict do nothing;
+        new.content := null;
+    elsif new.path is null then
+        raise exception using
+            errcode = 'SH053',
+            message = 'a file needs its bytes or a path',
+            hint = 'insert into sherlock.inbox (name, content) values (''a.pdf'', $1), or (path, host)';
+    end if;
+    new.name := coalesce(new.name, regexp_replace(new.path, '^.*/', ''));
+    new.state := 'queued';
+    new.leased_by := null;
+    new.leased_until := null;
+    if new.sha256 is null then
+        return new;
+    end if;
+    select g.* into v_gate
+    from sherlock._pass_gate(
+        new.sha256, new.file_size_bytes, new.collection_id, new.name, new.path) as g;
+    new.document_id := v_gate.document_id;
+    if v_gate.is_new or (v_gate.status = 'pending' and not v_gate.has_open_item) then
+        new.gate := 'new';
+        return new;
+    end if;
+    new.gate := 'hit';
+    if v_gate.status in ('ok', 'partial') then
+        new.state := 'done';
+        new.finished_at := clock_timestamp();
+    elsif not v_gate.has_open_item then
+        new.state := 'dead';
+        new.reason := v_gate.reason;
+        new.finished_at := clock_timestamp();
+    end if;
+    return new;
+end;
+$$;
+
+comment on function sherlock.tg_inbox__admit() is
+'Before a file is queued: its bytes are hashed and kept once, and the gate says whether they are '
+'known. Error: SH053 neither bytes nor a path.';
+
+create or replace trigger _100_admit
+before insert on sherlock.inbox
+for each row execute function sherlock.tg_inbox__admit();
+
+create or replace function sherlock.tg_inbox__wake()
+returns trigger
+language plpgsql
+security definer
+set search_path from current
+as $$
+begin
+    if exists (select from new_items as n where n.state = 'queued') then
+        perform pg_notify('sherlock_inbox', '');
+    end if;
+    return null;
+end;
+$$;
+
+comment on function sherlock.tg_inbox__wake() is
+'After files are queued: NOTIFY sherlock_inbox, so that workers come at once.';
+
+create or replace trigger _500_wake
+after insert on sherlock.inbox
+referencing new table as new_items
+for each statement execute function sherlock.tg_inbox__wake();
+
+create or replace function sherlock.tg_inbox__withdraw()
+returns trigger
+language plpgsql
+security definer
+set search_path from current
+as $$
+begin
+    delete from sherlock.documents as d
+    using old_items as o
+    where d.document_id = o.document_id
+      and d.status = 'pending'
+      and o.gate = 'new'
+      and o.state in ('queued', 'leased');
+    return null;
+end;
+$$;
+
+comment on function sherlock.tg_inbox__withdraw() is
+'After items are deleted: a document that was to be read by them and never was goes too. Copies that '
+'waited for it are read in its place.';
+
+create or replace trigger _500_withdraw
+after delete on sherlock.inbox
+referencing old table as old_items
+for each statement execute function sherlock.tg_inbox__withdraw();
