@@ -39,7 +39,7 @@ def page_pdf(image: Image.Image) -> bytes:
         min(max(max(image.size) / _ASSUMED_PAGE_INCHES, _PLAUSIBLE_DPI[0]), _PLAUSIBLE_DPI[1])
     )
     encoded = io.BytesIO()
-    image.save(encoded, "PNG", compress_level=1)
+    image.save(encoded, "PNG", compress_level=0)
     layout = img2pdf.get_fixed_dpi_layout_fun((dpi, dpi))
     pdf: bytes = img2pdf.convert(encoded.getvalue(), layout_fun=layout)
     return pdf

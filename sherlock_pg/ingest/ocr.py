@@ -230,6 +230,22 @@ def _recognise_batch(
 def _run_ocrmypdf(
     pages: Path, languages: tuple[str, ...], page_seconds: float, layout: int
 ) -> list[str]:
+    """Give the text of each page.
+
+    The mode `force` makes a new PDF page of each page image, for nothing. `default` does not, but
+    refuses a page with text: pages are copied without, yet it may see some that pdfium does not.
+    """
+    from ocrmypdf.exceptions import PriorOcrFoundError
+
+    try:
+        return _run_ocrmypdf_in_mode("default", pages, languages, page_seconds, layout)
+    except PriorOcrFoundError:
+        return _run_ocrmypdf_in_mode("force", pages, languages, page_seconds, layout)
+
+
+def _run_ocrmypdf_in_mode(
+    mode: str, pages: Path, languages: tuple[str, ...], page_seconds: float, layout: int
+) -> list[str]:
     import ocrmypdf
 
     sidecar = pages.with_suffix(".txt")
@@ -239,7 +255,7 @@ def _run_ocrmypdf(
         output_type="none",
         sidecar=sidecar,
         language=list(languages),
-        mode="force",
+        mode=mode,
         jobs=1,
         optimize=0,
         progress_bar=False,

@@ -91,12 +91,11 @@ def judge(text: str, quality: float | None, content: PageContent) -> Verdict:
         quality: `text_quality` of that text as it came from the PDF.
         content: what is drawn on it.
     """
-    visible = visible_length(text)
-    if not visible:
+    if not text:
         has_picture = content.images > 0 or content.paths > OUTLINE_PATHS
         # Objects without any readable text are glyphs that no font mapping explains.
         return Verdict.OCR if has_picture or content.visible_texts else Verdict.BLANK
-    if content.is_scan and visible < STAMP_CHARS:
+    if content.is_scan and visible_length(text) < STAMP_CHARS:
         return Verdict.OCR_STAMP
     if quality is not None and quality < GOOD_QUALITY:
         return Verdict.OCR_JUNK
@@ -119,6 +118,7 @@ def raster_resolution(content: PageContent) -> float | None:
     is_plain = (
         content.is_scan
         and not content.visible_texts
+        and not content.invisible_texts
         and not content.paths
         and content.image_dpi <= _MAX_COPIED_DPI
         and square_inches * content.image_dpi**2 <= _MAX_COPIED_PIXELS

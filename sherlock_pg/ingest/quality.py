@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
+from collections.abc import Iterator
 
 GOOD_QUALITY = 0.6
 """Below this a text layer is junk, and OCR output is flagged."""
@@ -13,6 +13,7 @@ MIN_JUDGED_CHARS = 40
 
 _SAMPLE_CHARS = 20_000
 _MAX_REMEMBERED_CHARS = 40
+_MAX_REMEMBERED_TOKENS = 1 << 16
 _WORD_SHARE_OF_PROSE = 0.62
 _MAX_BROKEN_SHARE = 0.03
 _MAX_BROKEN_SHARE_IF_SHORT = 0.2
@@ -35,7 +36,7 @@ _WORD = re.compile(
 _PUNCTUATION = ".,;:()[]“”\"'¿?¡!-–—«»"
 _LINE_END_HYPHEN = re.compile("[\x02\ufffe][ \t]*(?:\r\n?|\n)?[ \t]*")
 _PRINTED_HYPHEN = re.compile(r"(?<=[a-záéíóúüñ])[-¬\xad][ \t]*\n[ \t]*(?=[a-záéíóúüñ])")
-_TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n|\Z)")
+_TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n)")
 _BLANK_LINES = re.compile(r"\n{4,}")
 
 
@@ -52,16 +53,15 @@ def text_quality(text: str) -> float | None:
         A value between 0 and 1, or None for a text too short to be judged.
     """
     tokens = text[:_SAMPLE_CHARS].split()
-    visible = sum(map(len, tokens))
-    if not visible:
+    if not tokens:
         return None
-    judged = word_chars = broken_chars = 0
-    for token in tokens:
-        share = _judge_token(token) if len(token) <= _MAX_REMEMBERED_CHARS else _judge(token)
-        judged += share[0]
-        word_chars += share[1]
-        if share[2] > 1 or visible < MIN_JUDGED_CHARS:
-            broken_chars += share[2]
+    visible = sum(map(len, tokens))
+    columns: Iterator[tuple[int, ...]] = zip(*map(_judgements.__getitem__, tokens), strict=True)
+    judged_parts, word_parts, broken_parts = columns
+    judged, word_chars, broken_chars = sum(judged_parts), sum(word_parts), 0
+    if any(broken_parts):
+        least = 1 if visible < MIN_JUDGED_CHARS else 2
+        broken_chars = sum(part for part in broken_parts if part >= least)
     is_short = judged < MIN_JUDGED_CHARS
     if broken_chars > visible * (_MAX_BROKEN_SHARE_IF_SHORT if is_short else _MAX_BROKEN_SHARE):
         return _BROKEN_QUALITY
@@ -80,8 +80,19 @@ def _judge(token: str) -> tuple[int, int, int]:
     return len(token), 0, len(word) if _UNMAPPED.search(word) else 0
 
 
-_judge_token = functools.lru_cache(maxsize=1 << 16)(_judge)
-"""Texts repeat their words, and so do documents."""
+class _Judgements(dict[str, tuple[int, int, int]]):
+    """What tokens were judged to be: texts repeat their words, and so do documents."""
+
+    def __missing__(self, token: str) -> tuple[int, int, int]:
+        judgement = _judge(token)
+        if len(token) <= _MAX_REMEMBERED_CHARS:
+            if len(self) >= _MAX_REMEMBERED_TOKENS:
+                self.clear()
+            self[token] = judgement
+        return judgement
+
+
+_judgements = _Judgements()
 
 
 def _is_word(word: str) -> bool:
@@ -124,8 +135,13 @@ def clean_text(text: str) -> str:
     characters that PostgreSQL or UTF-8 refuse and other control characters go, blank line runs
     are limited, and white space around the whole is cut.
     """
-    text = _LINE_END_HYPHEN.sub("", text)
+    # A search for a plain string costs a hundredth of a pattern, and most texts have none of these.
+    if "\x02" in text or "\ufffe" in text:
+        text = _LINE_END_HYPHEN.sub("", text)
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     text = _NOT_STORABLE.sub("", text)
-    text = _TRAILING_BLANKS.sub("", text)
-    return _BLANK_LINES.sub("\n\n\n", text).strip()
+    if " \n" in text or "\t\n" in text:
+        text = _TRAILING_BLANKS.sub("", text)
+    if "\n\n\n\n" in text:
+        text = _BLANK_LINES.sub("\n\n\n", text)
+    return text.strip()

@@ -52,6 +52,13 @@ def test_a_stamp_on_a_scan_does_not_hide_the_scan(documents, read_with_ocr):
     assert STAMP[0] in extraction.text
 
 
+def test_a_scan_that_shows_an_empty_string_is_read(documents, read_with_ocr):
+    # A text operator without text: OCRmyPDF takes it for an earlier OCR, pdfium for nothing.
+    extraction = read_with_ocr(documents.with_text(documents.scan(), [""]))
+    assert methods(extraction) == [PageMethod.OCR]
+    assert "ROSA ELVIRA" in extraction.text
+
+
 def test_a_garbled_invisible_layer_is_replaced(documents, read_with_ocr):
     garbled = ["".join(chr(33 + (ord(c) * 7) % 90) for c in line) for line in documents.tutela]
     extraction = read_with_ocr(documents.with_text(documents.scan(), garbled, render_mode=3))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sherlock_pg.ingest import quality
 from sherlock_pg.ingest.quality import (
     GOOD_QUALITY,
     clean_text,
@@ -64,6 +65,14 @@ def test_pathological_input_is_linear():
     for text in ("a" * 100_000, "a. " * 50_000, "\x01" * 100_000, "ab\x01" * 40_000):
         text_quality(text)
         clean_text(text)
+
+
+def test_what_is_remembered_of_words_is_bounded_and_changes_no_measure(monkeypatch):
+    monkeypatch.setattr(quality, "_MAX_REMEMBERED_TOKENS", 3)
+    remembered = quality._Judgements()
+    monkeypatch.setattr(quality, "_judgements", remembered)
+    assert text_quality(PROSE) == text_quality(PROSE) == 1.0
+    assert 0 < len(remembered) <= 3
 
 
 @given(st.text(), st.text())
