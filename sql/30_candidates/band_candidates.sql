@@ -17,7 +17,9 @@ begin atomic
         from (
             select k.document_id
             from sherlock.band_keys as k
-            where k.key = q.key and (p_before is null or k.document_id < p_before)
+            -- Not "p_before is null or ...": whatever the plan, the index is read no further.
+            where k.key = q.key
+              and k.document_id < coalesce(p_before, 9223372036854775807)
             order by k.document_id
             limit p_key_limit
         ) as b

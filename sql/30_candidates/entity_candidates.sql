@@ -12,6 +12,8 @@ language plpgsql stable
 set search_path from current
 as $$
 declare
+    -- A bound either way: whatever the plan, an index is read no further.
+    v_before constant bigint := coalesce(p_before, 9223372036854775807);
     v_found bigint[];
     v_threshold text;
 begin
@@ -32,7 +34,7 @@ begin
           and e.role = q.role
           and e.normalised = q.normalised
           and e.is_comparable
-          and (p_before is null or e.document_id < p_before)
+          and e.document_id < v_before
         order by e.document_id
         limit p_limit
     ) as c;
@@ -47,7 +49,7 @@ begin
               and e.role = 'demandante'
               and e.name_key = n.value ->> 1
               and e.is_comparable
-              and (p_before is null or e.document_id < p_before)
+              and e.document_id < v_before
             order by e.document_id
             limit p_limit
         ) as c;
@@ -74,7 +76,7 @@ begin
               and e.role = 'demandante'
               and e.normalised = s.normalised
               and e.is_comparable
-              and (p_before is null or e.document_id < p_before)
+              and e.document_id < v_before
             order by e.document_id
             limit p_limit
         ) as c;

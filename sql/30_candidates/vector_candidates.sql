@@ -11,6 +11,9 @@ create or replace function sherlock.vector_candidates(
 returns table (document_id bigint, hamming_distance double precision)
 language plpgsql stable
 set search_path from current
+-- Planned each time, for the one partition and the rows that are wanted: few vectors are read one by
+-- one.
+set plan_cache_mode = force_custom_plan
 as $$
 declare
     c_probes constant text := '40';

@@ -6,6 +6,7 @@ create or replace function sherlock._judging_buckets(p_document_ids bigint[])
 returns table (collection_id integer, bucket integer)
 language plpgsql stable
 set search_path from current
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -47,6 +48,8 @@ create or replace function sherlock._lock_for_judging(p_document_ids bigint[])
 returns void
 language plpgsql volatile
 set search_path from current
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_transaction constant xid := pg_current_xact_id()::xid;

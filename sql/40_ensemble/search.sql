@@ -10,6 +10,9 @@ create or replace function sherlock._search(
 returns sherlock._search_result
 language plpgsql stable
 set search_path from current
+-- To plan the search costs as much as to run it: a session plans it once.
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -70,7 +73,7 @@ begin
             where d.collection_id = p_query.collection_id
               and d.canonical_sha256 = p_query.canonical_sha256
               and d.document_id <> v_self
-              and (p_before is null or d.document_id < p_before)
+              and d.document_id < coalesce(p_before, 9223372036854775807)
             order by d.document_id
             limit v_limit
         ) as e;
@@ -373,7 +376,12 @@ begin
             )::sherlock.match
                 order by sherlock._class_rank(r.confidence), r.score desc, r.document_id)
              from reported as r
-             join sherlock.documents as d using (document_id)),
+             cross join lateral (
+                 select d.name
+                 from sherlock.documents as d
+                 where d.document_id = r.document_id
+                 offset 0
+             ) as d),
             '{}')
     into v_result.total_checked, v_result.hot_band_keys, v_result.level_scores, v_result.matches;
     v_result.matches := v_result.matches[1:v_limit];

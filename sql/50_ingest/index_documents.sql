@@ -1,9 +1,24 @@
 -- Features of documents: canonical text, signature, band keys, TF-IDF vector. Set-based, for one
 -- document or for thousands; what was there before is replaced.
-create or replace function sherlock._index_texts(p_document_ids bigint[], p_texts text[])
+create or replace function sherlock._canonical_texts(p_texts text[])
+returns text[]
+language sql immutable parallel safe
+return array(
+    select sherlock.canonical_text(coalesce(t.content, ''))
+    from unnest(p_texts) with ordinality as t (content, position)
+    order by t.position
+);
+
+create or replace function sherlock._index_canonical_texts(
+    p_document_ids bigint[],
+    p_texts text[],
+    p_canonical_texts text[]
+)
 returns integer
 language plpgsql volatile
 set search_path from current
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_count integer;
@@ -26,12 +41,8 @@ begin
            array_agg(t.content order by t.document_id),
            array_agg(t.canonical order by t.document_id)
     into v_document_ids, v_contents, v_canonical_texts
-    from (
-        select i.document_id, i.content,
-               sherlock.canonical_text(coalesce(i.content, '')) as canonical
-        from unnest(p_document_ids, p_texts) as i (document_id, content)
-        offset 0
-    ) as t;
+    from unnest(p_document_ids, p_texts, p_canonical_texts)
+        as t (document_id, content, canonical);
 
     with texts as materialized (
         select d.document_id, d.collection_id, d.flags, c.scheme_id, t.canonical
@@ -116,6 +127,12 @@ begin
 end;
 $$;
 
+create or replace function sherlock._index_texts(p_document_ids bigint[], p_texts text[])
+returns integer
+language sql volatile
+return sherlock._index_canonical_texts(
+    p_document_ids, p_texts, sherlock._canonical_texts(p_texts));
+
 create or replace function sherlock.index_documents(p_document_ids bigint[])
 returns integer
 language plpgsql volatile
@@ -143,6 +160,7 @@ create or replace function sherlock._forget_features(p_document_ids bigint[])
 returns void
 language plpgsql volatile
 set search_path from current
+set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
 begin

@@ -131,6 +131,8 @@ create or replace function sherlock._keep_watched_rows(
 returns bigint[]
 language plpgsql volatile
 set search_path from current
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     -- What fits into an index, whatever the compression makes of it.
@@ -161,9 +163,12 @@ begin
         from (
             select k.row_key, k.content
             from unnest(p_row_keys, p_texts) with ordinality as k (row_key, content, position)
-            where not exists (
-                select from sherlock.watched_rows as w
-                where w.watch_id = p_watch.watch_id and w.row_key = k.row_key)
+            -- A scalar, so that it is looked up by the index for each key.
+            where (
+                select w.document_id
+                from sherlock.watched_rows as w
+                where w.watch_id = p_watch.watch_id and w.row_key = k.row_key
+            ) is null
             order by k.position
         ) as u
     ),

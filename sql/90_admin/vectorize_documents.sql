@@ -10,6 +10,8 @@ create or replace function sherlock._vectorize_texts(
 returns integer
 language plpgsql volatile
 set search_path from current
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_count integer;

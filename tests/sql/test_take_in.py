@@ -177,6 +177,22 @@ def test_the_type_is_guessed_where_none_is_given(conn: psycopg.Connection) -> No
     assert rows == [("tutela",), ("carta",)]
 
 
+@pytest.mark.parametrize("beginning", [0, 5_980, 5_990, 6_000, 9_000])
+def test_a_long_text_gets_the_type_that_its_beginning_announces(
+    conn: psycopg.Connection, beginning: int
+) -> None:
+    """Where the whole is canonical already, as where only the beginning is."""
+    text = f"{'Aquí, nada: ' * 750}"[:beginning] + " Acción  de\nTUTELA " + "y más " * 900
+    (document_id,) = insert(conn, text)
+    row = conn.execute(
+        "select d.doc_type, sherlock.guess_doc_type(d.content) from sherlock.documents as d"
+        " where d.document_id = %s",
+        [document_id],
+    ).fetchone()
+    expected = "tutela" if beginning < 5_982 else "default"
+    assert row == (expected, expected)
+
+
 def test_an_update_of_the_text_forgets_the_old_one(conn: psycopg.Connection) -> None:
     first, second, third = insert(conn, letter(), letter(day=9), OTHER)
     conn.execute(
