@@ -198,8 +198,9 @@ $$;
 
 -- Lists of about 150 vectors, of which sherlock.vector_candidates reads 40: a vector is put into one
 -- by comparing it with their centres, a fiftieth of what an insert into an HNSW index costs, and
--- filings, which lie in clusters, are found as well. Lists that have become four times as long are
--- made anew, because a search reads all of each.
+-- filings, which lie in clusters, are found as well. Shorter ones while that makes no more than 150
+-- lists, so that few thousand vectors aren't nearly all read either. Lists that have become three times
+-- as long are made anew, because a search reads all of each.
 create or replace function sherlock.build_tfidf_index(p_model_id integer)
 returns void
 language plpgsql volatile security definer
@@ -208,7 +209,9 @@ set client_min_messages = warning
 as $$
 declare
     c_list_length constant integer := 150;
-    c_too_long constant integer := 4;
+    c_short_list_length constant integer := 50;
+    c_most_short_lists constant integer := 150;
+    c_too_long constant integer := 3;
     v_model sherlock.tfidf_models := sherlock._lock_tfidf_model(p_model_id);
     v_partition text := 'document_vectors_model_' || v_model.model_id;
     v_index text := v_partition || '_sign_bits_idx';
@@ -216,7 +219,10 @@ declare
     v_present_count integer;
 begin
     perform sherlock._check_has_vectors(v_model);
-    select greatest(count(*) / c_list_length, 1) into v_list_count
+    select greatest(
+               count(*) / c_list_length,
+               least(count(*) / c_short_list_length, c_most_short_lists), 1)
+    into v_list_count
     from sherlock.document_vectors as v
     where v.model_id = p_model_id and v.sign_bits is not null;
     select split_part(o.option, '=', 2)::integer into v_present_count
@@ -238,7 +244,7 @@ $$;
 
 comment on function sherlock.build_tfidf_index(integer) is
 'Builds the IVFFlat index on a model''s sign bits, unless it is there and still fits: its lists are '
-'made from the vectors that are stored, so call it after those, and again when there are four times '
+'made from the vectors that are stored, so call it after those, and again when there are three times '
 'as many (sherlock-pg load does). Without it retrieval reads all of them. Errors: SH030 no such '
 'model, SH037 the model is archived.';
 

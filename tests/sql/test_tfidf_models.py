@@ -271,11 +271,11 @@ def test_lists_that_have_grown_too_long_are_made_anew(conn: psycopg.Connection) 
         return [option for row in rows for option in row[0]]
 
     store(1, 300)
-    assert lists() == ["lists=2"]
-    store(301, 1199)
-    assert lists() == ["lists=2"]
-    store(1200, 1200)
-    assert lists() == ["lists=8"]
+    assert lists() == ["lists=6"]
+    store(301, 899)
+    assert lists() == ["lists=6"]
+    store(900, 900)
+    assert lists() == ["lists=18"]
 
 
 def test_an_incomplete_model_is_not_activated(conn: psycopg.Connection) -> None:
