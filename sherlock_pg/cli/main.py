@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 _COMMANDS = {
     "load": ("sherlock_pg.cli.load", "load"),
     "match": ("sherlock_pg.cli.match", "match"),
+    "status": ("sherlock_pg.cli.status", "status"),
+    "queue": ("sherlock_pg.cli.queue", "queue"),
     "fit": ("sherlock_pg.cli.fit", "fit"),
     "config": ("sherlock_pg.cli.config", "config"),
     "db": ("sherlock_pg.cli.db", "db"),

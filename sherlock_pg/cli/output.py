@@ -54,6 +54,29 @@ def counted(number: int | float, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def duration(seconds: float | None) -> str:
+    """Return a span of time with the two units that matter, as `2 h 5 min`; "" for none."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, hours = round(seconds / 60), round(seconds / 3600)
+    if minutes < 60:
+        return f"{minutes} min"
+    if hours < 48:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def file_size(size_bytes: float) -> str:
+    """Return a number of bytes with a unit, as `1.5 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size_bytes < 1000:
+            return f"{size_bytes:.0f} B" if unit == "B" else f"{size_bytes:.1f} {unit}"
+        size_bytes /= 1000
+    return f"{size_bytes:.1f} TB"
+
+
 def write_rows(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], output_format: str
 ) -> None:

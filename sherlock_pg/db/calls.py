@@ -238,6 +238,21 @@ def file_content(conn: psycopg.Connection, sha256: bytes, file_size_bytes: int) 
     return content
 
 
+def retry_dead(
+    conn: psycopg.Connection,
+    *,
+    reason: str | None = None,
+    collection: str | None = None,
+    item_ids: Sequence[int] | None = None,
+) -> int:
+    """Queue items again that were given up, of a document one; return how many."""
+    return _scalar(
+        conn,
+        "select sherlock.retry_dead(p_reason => %s, p_collection => %s, p_item_ids => %s)",
+        [reason, collection, None if item_ids is None else list(item_ids)],
+    )
+
+
 def finish_document(conn: psycopg.Connection, finished: FinishedDocument) -> None:
     """Store what was read of a claimed file and compute its features."""
     conn.execute(

@@ -9,6 +9,7 @@ own: what is done stays done, and what is not is done by the next run.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +29,11 @@ from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprin
 from sherlock_pg.load.outcome import Outcome, best_match, copy_of_file, from_gate
 from sherlock_pg.load.reading import DocumentReader, Reading
 from sherlock_pg.load.walk import storable
+from sherlock_pg.logs import fields
 from sherlock_pg.queue import leases
 from sherlock_pg.vectorize import lifecycle
+
+log = logging.getLogger(__name__)
 
 _CLAIMS_AHEAD = 4
 """Files claimed per worker: enough to keep it busy, few enough to give back."""
@@ -265,6 +269,19 @@ class Loader:
                 pages=[],
             )
             self._store(document_id, reading)
+        log.info(
+            "document read",
+            extra=fields(
+                stage="read",
+                document_id=document_id,
+                name=outcome.file,
+                status=reading.status,
+                reason=reading.reason,
+                detail=reading.reason_detail,
+                seconds=reading.processing.get("extract_seconds"),
+                worker=self._worker,
+            ),
+        )
         return replace(
             outcome,
             status=reading.status,
@@ -301,6 +318,18 @@ class Loader:
             raise RuntimeError(f"no document for {outcome.file}")
         with conn.transaction():
             detection = calls.record_detection(conn, outcome.document_id)
+        log.info(
+            "document judged",
+            extra=fields(
+                stage="judge",
+                document_id=outcome.document_id,
+                name=outcome.file,
+                action=detection.recommended_action,
+                checked=detection.total_checked,
+                seconds=round(detection.total_latency_ms / 1000, 4),
+                worker=self._worker,
+            ),
+        )
         row = conn.execute(
             "select doc_type, text_state from sherlock.documents where document_id = %s",
             [outcome.document_id],

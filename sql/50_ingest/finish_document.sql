@@ -19,6 +19,7 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
+    v_started constant timestamptz := clock_timestamp();
     v_item_id bigint;
     v_before sherlock.documents;
     v_judged_against bigint[];
@@ -73,6 +74,10 @@ begin
         number integer, method text, char_count integer, quality real);
     perform sherlock.store_entities(p_document_id, p_entities);
     perform sherlock.index_documents(array[p_document_id]);
+    update sherlock.documents as d
+    set processing = p_processing || jsonb_build_object(
+        'store_seconds', round(extract(epoch from clock_timestamp() - v_started), 4))
+    where d.document_id = p_document_id;
     if p_status = 'failed' then
         perform sherlock._close_item(v_item_id, 'dead', p_reason, p_reason_detail);
     else
@@ -89,5 +94,5 @@ comment on function sherlock.finish_document(
 ) is
 'Stores what was read of a leased file and computes its features; the item is stored, and done with '
 'sherlock.record_detection, or dead if it failed. p_doc_type auto guesses the type from the text. '
-'p_pages: array of {number, method, char_count, quality}. A failed reading of a document that was read '
+'p_pages: array of {number, method, char_count, quality}. store_seconds is added to p_processing. A failed reading of a document that was read '
 'before changes nothing in it. Errors: SH003 the lease was lost, SH007 unknown status.';

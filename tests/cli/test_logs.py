@@ -279,7 +279,15 @@ def test_load_speaks_json_on_a_terminal_too(database_url: str, tmp_path: Path) -
         result = json.loads(process.stdout.read())
     assert process.returncode == ExitCode.SOME_FAILED
     assert result["summary"]["files"] == 2
-    assert lines(said.decode("ascii"))
+    written = lines(said.decode("ascii"))
+    read = {line["name"]: line for line in written if line["message"] == "document read"}
+    assert len(read) == 2
+    good, bad = (read[document["file"]] for document in result["documents"])
+    assert (good["status"], good["reason"], good["stage"]) == ("ok", None, "read")
+    assert (bad["status"], bad["reason"]) == ("failed", "damaged")
+    (judged,) = (line for line in written if line["message"] == "document judged")
+    assert (judged["document_id"], judged["action"]) == (good["document_id"], "ACCEPT")
+    assert 0 < judged["seconds"] < 60
 
 
 def read_all(terminal: int) -> bytes:

@@ -130,6 +130,22 @@ inbox = Table(
         "finished_at",
         postgresql_where=text("finished_at is not null"),
     ),
+    Index(
+        "inbox_waiting_idx",
+        "collection_id",
+        postgresql_where=text("state = 'queued' and gate = 'hit'"),
+    ),
+    Index(
+        "inbox_dead_idx",
+        "collection_id",
+        "reason",
+        postgresql_where=text("state = 'dead'"),
+    ),
+    Index(
+        "inbox_copies_idx",
+        "finished_at",
+        postgresql_where=text("gate = 'hit' and state = 'done'"),
+    ),
     comment="Files on their way in: one row per file that arrived, copies too.",
 )
 
