@@ -9,23 +9,29 @@ create or replace function sherlock.band_candidates(
 returns table (document_id bigint, shared_bands integer, hot_keys integer)
 language sql stable parallel safe
 begin atomic
-    select u.document_id, count(*)::integer,
-           count(*) filter (where c.size >= p_key_limit)::integer
+    select b.document_id, count(*)::integer, count(*) filter (where h.is_hot)::integer
     from unnest(p_keys) as q (key)
+    -- Not "p_before is null or ...": whatever the plan, the index is read no further.
     cross join lateral (
-        select array_agg(b.document_id) as ids, count(*) as size
-        from (
-            select k.document_id
+        select exists (
+            select
             from sherlock.band_keys as k
-            -- Not "p_before is null or ...": whatever the plan, the index is read no further.
             where k.key = q.key
               and k.document_id < coalesce(p_before, 9223372036854775807)
             order by k.document_id
-            limit p_key_limit
-        ) as b
-    ) as c
-    cross join lateral unnest(c.ids) as u (document_id)
-    group by u.document_id;
+            offset greatest(coalesce(p_key_limit, 2147483647), 1) - 1
+            limit 1) as is_hot
+        offset 0
+    ) as h
+    cross join lateral (
+        select k.document_id
+        from sherlock.band_keys as k
+        where k.key = q.key
+          and k.document_id < coalesce(p_before, 9223372036854775807)
+        order by k.document_id
+        limit p_key_limit
+    ) as b
+    group by b.document_id;
 end;
 
 comment on function sherlock.band_candidates(bigint[], integer, bigint) is

@@ -158,9 +158,25 @@ begin
             offset 0
         ) as v on true
     ),
-    promising as materialized (
-        select e.*
+    -- The entity score as sherlock.compare_entities would have it, with less work: ids and addresses
+    -- first; names only if their agreement can still lift the pair to LOW and they look alike.
+    profiled as materialized (
+        select e.*, r.profile, r.name_keys, r.cedula_agrees, r.correo_agrees,
+               not r.has_parties and r.has_docket as is_same_case,
+               r.has_parties or r.has_docket or r.cedula_agrees is not null
+                   or r.correo_agrees is not null as is_comparable
         from estimated as e
+        left join lateral (
+            select p.profile, p.name_keys,
+                   v_has_parties and p.profile ?& array['demandante', 'demandado'] as has_parties,
+                   v_has_radicado
+                       and coalesce(p.profile -> 'radicado' ?| v_radicados, false) as has_docket,
+                   case when v_has_cedula then p.profile -> 'cedula' ?| v_cedulas end as cedula_agrees,
+                   case when v_has_correo then p.profile -> 'correo' ?| v_correos end as correo_agrees
+            from sherlock.entity_profiles as p
+            where p.document_id = e.document_id
+            offset 0
+        ) as r on v_config.entity_weight > 0
         -- A text that is too short or was badly read has neither: people alone make no duplicate.
         where num_nonnulls(e.sketch_jaccard, e.cosine) > 0
           -- The best that the pair can still reach: entities all equal, or none comparable.
@@ -170,26 +186,6 @@ begin
                or sherlock._can_reach(
                    v_config.low_threshold, e.sketch_jaccard + c_sketch_margin, e.cosine, null,
                    v_config.minhash_weight, v_config.tfidf_weight, v_config.entity_weight))
-    ),
-    -- The entity score as sherlock.compare_entities would have it, with less work: ids and addresses
-    -- first; names only if their agreement can still lift the pair to LOW and they look alike.
-    profiled as materialized (
-        select p.*, r.profile, r.name_keys, r.cedula_agrees, r.correo_agrees,
-               not r.has_parties and r.has_docket as is_same_case,
-               r.has_parties or r.has_docket or r.cedula_agrees is not null
-                   or r.correo_agrees is not null as is_comparable
-        from promising as p
-        left join lateral (
-            select e.profile, e.name_keys,
-                   v_has_parties and e.profile ?& array['demandante', 'demandado'] as has_parties,
-                   v_has_radicado
-                       and coalesce(e.profile -> 'radicado' ?| v_radicados, false) as has_docket,
-                   case when v_has_cedula then e.profile -> 'cedula' ?| v_cedulas end as cedula_agrees,
-                   case when v_has_correo then e.profile -> 'correo' ?| v_correos end as correo_agrees
-            from sherlock.entity_profiles as e
-            where e.document_id = p.document_id
-            offset 0
-        ) as r on v_config.entity_weight > 0
     ),
     -- Without parties or ids to compare, the numbers of the texts are level 3.
     numbered as materialized (
@@ -216,14 +212,9 @@ begin
         ) as w
         group by n.document_id
     ),
-    referenced as materialized (
-        select p.*, o.overlap
-        from profiled as p
-        left join overlapping as o on o.document_id = p.document_id
-    ),
     bounded as materialized (
         select p.*,
-               case when p.is_comparable is not true then p.overlap
+               case when p.is_comparable is not true then o.overlap
                     else sherlock.entity_score(
                    case
                        when p.is_same_case then true
@@ -251,7 +242,8 @@ begin
                    p.cedula_agrees, p.correo_agrees, v_config.both_parties_boost,
                    v_config.cedula_boost, v_config.correo_boost)
                end as entity
-        from referenced as p
+        from profiled as p
+        left join overlapping as o on o.document_id = p.document_id
     ),
     -- All 128 slots are compared only of those that can be among the reported: the best by estimate.
     best as materialized (
