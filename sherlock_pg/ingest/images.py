@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,7 +27,21 @@ _MAX_OCR_SIDE = 20_000
 _MIN_OCR_SIDE = 100
 _ASSUMED_PAGE_INCHES = 11.7
 _PLAUSIBLE_DPI = (100, 600)
-_BROKEN_IMAGE = (OSError, SyntaxError, ValueError, EOFError, MemoryError)
+# Pillow trusts the header of a file: what stands there shows as almost any kind of error.
+_BROKEN_IMAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
 
 
 def page_pdf(image: Image.Image) -> bytes:

@@ -25,6 +25,8 @@ _MAIL_HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}: ")
 _MIME_VERSION = re.compile(rb"^MIME-Version: ", re.I | re.M)
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
+_ZIP_MARK = b"PK\x03\x04"
+
 _BMP_HEADER = struct.Struct("<2sIIII")
 _BMP_FILE_HEADER_BYTES = 14
 _BMP_INFO_SIZES = (12, 16, 40, 52, 56, 64, 108, 124)
@@ -94,6 +96,8 @@ def _is_pdf(data: bytes) -> bool:
     header = _PDF_HEADER.search(data, 0, _PDF_HEADER_WITHIN + 5)
     if header is not None and header.start() == 0:
         return True
+    if data.startswith((_ZIP_MARK, *_IMAGES)):
+        return False  # it may hold a PDF as it is
     if _PDF_TRAILER.match(data):
         return True
     # A text may mention the header, and a damaged PDF may have lost it: its objects decide.
@@ -104,7 +108,7 @@ def _is_pdf(data: bytes) -> bool:
 
 def _refused_type(data: bytes) -> str:
     head = data[:_HEAD_BYTES]
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(_ZIP_MARK):
         for marker, name in _ZIP_CONTENTS.items():
             if marker in head or marker in data[-_SAMPLE_BYTES:]:
                 return name

@@ -9,8 +9,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from sherlock_pg.ingest.model import ExtractOptions
 from sherlock_pg.ingest.reasons import Reason
 
+_MAX_BYTES = ExtractOptions().max_file_bytes
 _CHUNK_BYTES = 1 << 20
 
 
@@ -40,11 +42,14 @@ def fingerprint(path: Path) -> Fingerprint:
     """Hash a regular file.
 
     Raises:
-        UnreadableFile: it is missing, not a regular file, may not be read, or changed meanwhile.
+        UnreadableFile: it is missing, not a regular file, may not be read, is larger than any
+            document may be (hashing an endless one has no end), or changed meanwhile.
     """
     try:
         # Without O_NONBLOCK the opening of a named pipe would wait for a writer.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:
+        raise UnreadableFile(Reason.UNREADABLE, str(error)) from error
     except OSError as error:
         is_missing = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
         raise UnreadableFile(
@@ -62,9 +67,12 @@ def _hash(handle: int) -> Fingerprint:
     before = os.fstat(handle)
     if not stat.S_ISREG(before.st_mode):
         raise UnreadableFile(Reason.UNREADABLE, "not a regular file")
+    if before.st_size > _MAX_BYTES:
+        raise UnreadableFile(Reason.TOO_BIG, f"{before.st_size} bytes, the limit is {_MAX_BYTES}")
     digest = hashlib.sha256()
     size = 0
-    while chunk := os.read(handle, _CHUNK_BYTES):
+    # One byte more than there were: a file that grows as fast as it is read has no end.
+    while chunk := os.read(handle, min(_CHUNK_BYTES, before.st_size + 1 - size)):
         digest.update(chunk)
         size += len(chunk)
     after = os.fstat(handle)

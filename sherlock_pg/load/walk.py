@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,9 @@ def walk(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the regular files of the paths, folders recursively, in name order, each once.
 
     Hidden files and folders inside a given folder are left out; links to folders are followed,
-    but no folder is entered twice, so a loop of links ends.
+    but no folder is entered twice, so a loop of links ends. What cannot be looked at (a folder
+    that may not be read, a broken link, a path that is too long) is yielded like a file, so that
+    it gets reported as one that cannot be read.
     """
     seen_folders: set[tuple[int, int]] = set()
     seen_files: set[Path] = set()
@@ -22,27 +25,35 @@ def walk(paths: Iterable[Path]) -> Iterator[Path]:
                 yield file
 
 
-def _walk_one(path: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    try:
-        stat = path.stat()
-        if (stat.st_dev, stat.st_ino) in seen:
-            return
-        seen.add((stat.st_dev, stat.st_ino))
-        entries = sorted(path.iterdir(), key=lambda entry: os.fsencode(entry.name))
-    except PermissionError:
-        # Reported as an unreadable file, like any other thing that cannot be read.
-        yield path
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
+def _walk_one(given: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+    pending = [given]  # not a recursion: folders can be nested deeper than calls
+    while pending:
+        path = pending.pop()
+        try:
+            status = path.stat()
+            if not stat.S_ISDIR(status.st_mode):
+                if path is given or stat.S_ISREG(status.st_mode) or path.is_symlink():
+                    yield path
+                continue
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            entries = sorted(path.iterdir(), key=lambda e: os.fsencode(e.name), reverse=True)
+        except (OSError, ValueError):
+            if path is given or not _has_vanished(path):
+                yield path
             continue
-        if entry.is_dir():
-            yield from _walk_one(entry, seen)
-        elif entry.is_file() or entry.is_symlink():
-            yield entry
+        pending.extend(entry for entry in entries if not entry.name.startswith("."))
+
+
+def _has_vanished(path: Path) -> bool:
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def storable(path: Path | str) -> str:
