@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 _COMMANDS = {
     "load": ("sherlock_pg.cli.load", "load"),
+    "enqueue": ("sherlock_pg.cli.enqueue", "enqueue"),
+    "worker": ("sherlock_pg.cli.worker", "worker"),
     "match": ("sherlock_pg.cli.match", "match"),
     "status": ("sherlock_pg.cli.status", "status"),
     "queue": ("sherlock_pg.cli.queue", "queue"),

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from sherlock_pg.ingest.pool import Extractor
     from sherlock_pg.load.reading import DocumentReader
 
-_OPTIONS = (
-    click.option(
-        "--collection",
-        default="default",
-        show_default=True,
-        help="Documents are compared within a collection only.",
-    ),
-    click.option(
-        "--doc-type",
-        metavar="auto|default|tutela|habeas_corpus|...",
-        default="auto",
-        show_default=True,
-        help="Type that chooses the thresholds: auto reads it from each text; else a type that has "
-        "a configuration.",
-    ),
+collection_option = click.option(
+    "--collection",
+    default="default",
+    show_default=True,
+    help="Documents are compared within a collection only.",
+)
+doc_type_option = click.option(
+    "--doc-type",
+    metavar="auto|default|tutela|habeas_corpus|...",
+    default="auto",
+    show_default=True,
+    help="Type that chooses the thresholds: auto reads it from each text; else a type that has "
+    "a configuration.",
+)
+_READING = (
     click.option(
         "--ocr",
         type=click.Choice(["auto", "never", "force"]),
@@ -70,11 +70,16 @@ _OPTIONS = (
 )
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
+def worker_reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how files are read."""
+    for option in reversed(_READING):
         command = option(command)
     return command
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how files are read, where they go and what they are."""
+    return collection_option(doc_type_option(worker_reading_options(command)))
 
 
 def check_doc_type(conn: psycopg.Connection, doc_type: str) -> None:
@@ -134,5 +139,10 @@ def explain_code(code: str) -> str:
     return {
         "db_error": "the database refused the text; see the detail",
         "environment": "something that reading it needs is missing",
+        "worker_lost": "its readers ended without an answer, as often as it is tried; try it again "
+        "when you know why",
+        "error": "a fault of sherlock-pg; please report it with the log",
+        "withdrawn": "somebody took it out of the queue",
+        "attachments_left_out": "files inside it were not read",
         "ner_failed": "parties could not be extracted; the text is compared without them",
     }.get(code, code)

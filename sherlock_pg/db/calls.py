@@ -154,9 +154,20 @@ def release_claims(conn: psycopg.Connection, worker: str) -> int:
     return _scalar(conn, "select sherlock.release_claims(p_worker => %s)", [worker])
 
 
-def return_items(conn: psycopg.Connection, worker: str) -> int:
-    """Give back what a worker leased, for others to read at once."""
-    return _scalar(conn, "select sherlock.return_items(p_worker => %s)", [worker])
+def return_items(
+    conn: psycopg.Connection, worker: str, item_ids: Sequence[int] | None = None
+) -> int:
+    """Give back what a worker leased, all of it or these items, for others to read at once."""
+    return _scalar(
+        conn,
+        "select sherlock.return_items(p_worker => %s, p_item_ids => %s)",
+        [worker, None if item_ids is None else list(item_ids)],
+    )
+
+
+def expire_leases(conn: psycopg.Connection, worker: str) -> int:
+    """Say that a worker is dead: others take what it had leased."""
+    return _scalar(conn, "select sherlock.expire_leases(p_worker => %s)", [worker])
 
 
 def lease_items(

@@ -13,6 +13,8 @@ from sherlock_pg.ingest.reasons import Flag, Reason
 PAGE_SEPARATOR = "\n\n"
 """Stands between the texts of two pages in `Extraction.text`."""
 
+MAX_ATTACHMENT_DEPTH = 4
+
 OcrMode = Literal["auto", "never", "force"]
 
 
@@ -147,6 +149,7 @@ class Extraction:
     cpu_seconds: float = 0.0
     ocr_seconds: float = 0.0
     engine_versions: dict[str, str] = field(default_factory=dict)
+    attachments: tuple[Any, ...] = ()
 
     def page_texts(self) -> Iterator[str]:
         """Give the text of each page, in order."""

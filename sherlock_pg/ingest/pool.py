@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from sherlock_pg.errors import EnvironmentFault, ExitCode, SherlockError
 from sherlock_pg.ingest.extract import Progress
-from sherlock_pg.ingest.model import Extraction, ExtractOptions, Status
+from sherlock_pg.ingest.model import Extraction, ExtractOptions, OcrMode, Status
 from sherlock_pg.ingest.reasons import Reason
 
 DOCUMENTS_PER_CHILD = 50
@@ -91,7 +91,9 @@ class Extractor:
     ) -> None:
         self.close()
 
-    def extract(self, path: Path) -> Extraction:
+    def extract(
+        self, path: Path, attachments_into: Path | None = None, ocr: OcrMode | None = None
+    ) -> Extraction:
         """Read the text of a document; waits while all children are busy.
 
         A document that brings its child down while OCR works on some pages is read once more

@@ -9,17 +9,18 @@ own: what is done stays done, and what is not is done by the next run.
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 import psycopg
+from psycopg.rows import class_row
 
 from sherlock_pg.db import calls
 from sherlock_pg.db.connection import connect
@@ -27,13 +28,12 @@ from sherlock_pg.errors import EnvironmentFault, SherlockError
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
 from sherlock_pg.load.outcome import Outcome, best_match, copy_of_file, from_gate
-from sherlock_pg.load.reading import DocumentReader, Reading
+from sherlock_pg.load.reading import DocumentReader
 from sherlock_pg.load.walk import storable
-from sherlock_pg.logs import fields
 from sherlock_pg.queue import leases
+from sherlock_pg.queue.item import ItemReader
+from sherlock_pg.queue.storing import ThreadConnections, judge, store
 from sherlock_pg.vectorize import lifecycle
-
-log = logging.getLogger(__name__)
 
 _CLAIMS_AHEAD = 4
 """Files claimed per worker: enough to keep it busy, few enough to give back."""
@@ -66,6 +66,14 @@ class LoadOptions:
     retry_failed: bool = False
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A file that was read: what is to be said of it, and the files that were inside."""
+
+    outcome: Outcome
+    attachments: tuple[calls.Item, ...] = ()
+
+
 @dataclass
 class _Slot:
     """A file in order: its outcome is known, or its document is still being read.
@@ -74,18 +82,23 @@ class _Slot:
         outcome: what is known of it so far.
         reading: gives the outcome once the file is read.
         copy_of: the reading, in this run, of an earlier file with the same bytes.
+        is_attachment: it was inside another file, so it is not one of those to count.
     """
 
     outcome: Outcome
-    reading: Future[Outcome] | None = None
-    copy_of: Future[Outcome] | None = None
+    reading: Future[_Read] | None = None
+    copy_of: Future[_Read] | None = None
+    is_attachment: bool = False
 
-    def settle(self) -> None:
-        """Wait for the reading that the outcome depends on."""
+    def settle(self) -> tuple[calls.Item, ...]:
+        """Wait for the reading that the outcome depends on; return what was inside the file."""
         if self.reading is not None:
-            self.outcome = self.reading.result()
-        elif self.copy_of is not None:
-            self.outcome = copy_of_file(self.outcome, self.copy_of.result())
+            read = self.reading.result()
+            self.outcome = read.outcome
+            return read.attachments
+        if self.copy_of is not None:
+            self.outcome = copy_of_file(self.outcome, self.copy_of.result().outcome)
+        return ()
 
 
 class Loader:
@@ -107,12 +120,12 @@ class Loader:
         self._reader = reader
         self._worker = leases.new_reader_name()
         self._stop = threading.Event()
-        self._local = threading.local()
-        self._connections: list[psycopg.Connection] = []
+        self._connections = ThreadConnections(self._open)
+        self._items: ItemReader
         self.environment_fault: EnvironmentFault | None = None
         self.refit_reason: str | None = None
         self._handled: set[int] = set()
-        self._being_read: dict[int, Future[Outcome]] = {}
+        self._being_read: dict[int, Future[_Read]] = {}
         self._started: datetime | None = None
 
     def run(
@@ -130,13 +143,14 @@ class Loader:
         Raises:
             KeyboardInterrupt: after the claims were given back.
         """
-        with connect(self._conninfo, autocommit=True) as conn:
+        with self._open() as conn:
             self._started = _now(conn)
+            self._items = ItemReader(self._connections, self._reader, self._worker)
             calls.create_collection(conn, self._options.collection)
             found = lifecycle.state(conn, self._options.collection)
             is_deferred = found.needs_fit(arriving=len(files))
-            leases.return_items_of_the_dead(conn)
-            with leases.renewed(self._conninfo, self._worker), self._cleanup(conn):
+            leases.expire_leases_of_the_dead(conn)
+            with leases.renewed(self._open, self._worker), self._cleanup(conn):
                 progress.stage("reading", len(files))
                 slots = self._read_all(conn, files, progress, None if is_deferred else on_outcome)
                 if is_deferred:
@@ -166,12 +180,17 @@ class Loader:
         def collect(*, wait: bool) -> None:
             while waiting and (wait or waiting[0].reading is None or waiting[0].reading.done()):
                 slot = waiting.popleft()
-                slot.settle()
+                attached = slot.settle()
+                waiting.extendleft(
+                    self._take_attachment(conn, slot.outcome.file, item, pool)
+                    for item in reversed(attached)
+                )
                 if on_outcome is None:
                     done.append(slot)
                 else:
                     on_outcome(self._judged(conn, slot.outcome))
-                progress.step()
+                if not slot.is_attachment:
+                    progress.step()
 
         with ThreadPoolExecutor(self._options.workers, thread_name_prefix="reader") as pool:
             try:
@@ -219,117 +238,113 @@ class Loader:
         )
         if claim.outcome != "claimed":
             free.release()
-            if claim.document_id in self._handled or (
-                claim.outcome == "exists"
-                and not claim.is_judged
-                and _is_stored_since(conn, claim.document_id, self._started)
-            ):
-                # A copy of an earlier file of this run, or a file that another loader has just
-                # stored: its verdict comes with that.
-                claim = replace(claim, is_judged=True)
-            self._handled.add(claim.document_id)
-            return _Slot(
-                from_gate(shown, claim, claim.reason),
-                copy_of=self._being_read.get(claim.document_id),
-            )
+            return self._known(conn, shown, claim)
         outcome = Outcome(file=shown, status="pending", gate="new", document_id=claim.document_id)
-        future = pool.submit(self._read_and_store, path, found, claim.document_id, outcome)
+        future = pool.submit(
+            self._read_and_store, nullcontext((path, found)), claim.document_id, outcome
+        )
         future.add_done_callback(lambda _: free.release())
-        self._being_read[claim.document_id] = future
+        return self._reading(claim.document_id, outcome, future)
+
+    def _take_attachment(
+        self, conn: psycopg.Connection, container: str, item: calls.Item, pool: ThreadPoolExecutor
+    ) -> _Slot:
+        """Have a file read that was inside another one; it is leased to this loader."""
+        if item.document_id is None:
+            raise RuntimeError(f"attachment {item.item_id} without a document")
+        shown = f"{container} > {item.name}"
+        if item.state != "leased":
+            slot = self._known(conn, shown, _claim_of(conn, item, item.document_id))
+        else:
+            outcome = Outcome(
+                file=shown, status="pending", gate="new", document_id=item.document_id
+            )
+            future = pool.submit(
+                self._read_and_store,
+                self._items.file(item),
+                item.document_id,
+                outcome,
+                depth=item.depth,
+            )
+            slot = self._reading(item.document_id, outcome, future)
+        return replace(slot, is_attachment=True)
+
+    def _known(self, conn: psycopg.Connection, shown: str, claim: calls.Claim) -> _Slot:
+        """Return the slot of a file whose bytes are known."""
+        if claim.document_id in self._handled or (
+            claim.outcome == "exists"
+            and not claim.is_judged
+            and _is_stored_since(conn, claim.document_id, self._started)
+        ):
+            # A copy of an earlier file of this run, or a file that another loader has just
+            # stored: its verdict comes with that.
+            claim = replace(claim, is_judged=True)
         self._handled.add(claim.document_id)
+        return _Slot(
+            from_gate(shown, claim, claim.reason), copy_of=self._being_read.get(claim.document_id)
+        )
+
+    def _reading(self, document_id: int, outcome: Outcome, future: Future[_Read]) -> _Slot:
+        self._being_read[document_id] = future
+        self._handled.add(document_id)
         return _Slot(outcome, future)
 
     def _read_and_store(
-        self, path: Path, expected: Fingerprint, document_id: int, outcome: Outcome
-    ) -> Outcome:
+        self,
+        file: AbstractContextManager[tuple[Path, Fingerprint | None]],
+        document_id: int,
+        outcome: Outcome,
+        *,
+        depth: int = 0,
+    ) -> _Read:
         if self._stop.is_set():
-            return outcome
+            return _Read(outcome)
         try:
-            reading = self._reader.read(path, expected)
+            with file as (path, expected):
+                reading = self._reader.read(path, expected or fingerprint(path), depth=depth)
         except EnvironmentFault as fault:
             # Not the document's fault: it stays unknown, and what can be read goes on.
             self.environment_fault = fault
-            return replace(
-                outcome, status="failed", document_id=None, reason="environment", detail=str(fault)
+            return _Read(
+                replace(
+                    outcome,
+                    status="failed",
+                    document_id=None,
+                    reason="environment",
+                    detail=str(fault),
+                )
             )
         if self._stop.is_set():
             # The children were killed under this reading: what it says is not true of the file.
-            return outcome
-        try:
-            self._store(document_id, reading)
-        except psycopg.DataError as error:
-            reading = Reading(
-                status="failed",
-                content=None,
-                entities=[],
-                media_type=reading.media_type,
-                reason="db_error",
-                reason_detail=f"{type(error).__name__}: {error.diag.message_primary}",
-                flags=reading.flags,
-                pages=[],
-            )
-            self._store(document_id, reading)
-        log.info(
-            "document read",
-            extra=fields(
-                stage="read",
-                document_id=document_id,
-                name=outcome.file,
+            return _Read(outcome)
+        stored = store(
+            self._connections,
+            document_id,
+            reading,
+            reader=self._worker,
+            doc_type=self._options.doc_type,
+            depth=depth,
+            keeps_attachments=True,
+            name=outcome.file,
+        )
+        reading = stored.reading
+        return _Read(
+            replace(
+                outcome,
                 status=reading.status,
-                reason=reading.reason,
-                detail=reading.reason_detail,
-                seconds=reading.processing.get("extract_seconds"),
-                worker=self._worker,
+                reason=reading.reason or "",
+                detail=reading.reason_detail or "",
+                flags=tuple(reading.flags),
             ),
+            stored.attachments,
         )
-        return replace(
-            outcome,
-            status=reading.status,
-            reason=reading.reason or "",
-            detail=reading.reason_detail or "",
-            flags=tuple(reading.flags),
-        )
-
-    def _store(self, document_id: int, reading: Reading) -> None:
-        conn = self._thread_connection()
-        with conn.transaction():
-            calls.finish_document(
-                conn,
-                calls.FinishedDocument(
-                    document_id=document_id,
-                    worker=self._worker,
-                    doc_type=self._options.doc_type,
-                    status=reading.status,
-                    content=reading.content,
-                    entities=reading.entities,
-                    media_type=reading.media_type,
-                    reason=reading.reason,
-                    reason_detail=reading.reason_detail,
-                    flags=reading.flags,
-                    pages=reading.pages,
-                    processing=reading.processing,
-                ),
-            )
 
     def _judged(self, conn: psycopg.Connection, outcome: Outcome) -> Outcome:
         if outcome.gate == "hit" or outcome.status not in ("ok", "partial"):
             return outcome
         if outcome.document_id is None:
             raise RuntimeError(f"no document for {outcome.file}")
-        with conn.transaction():
-            detection = calls.record_detection(conn, outcome.document_id)
-        log.info(
-            "document judged",
-            extra=fields(
-                stage="judge",
-                document_id=outcome.document_id,
-                name=outcome.file,
-                action=detection.recommended_action,
-                checked=detection.total_checked,
-                seconds=round(detection.total_latency_ms / 1000, 4),
-                worker=self._worker,
-            ),
-        )
+        detection = judge(conn, outcome.document_id, name=outcome.file)
         row = conn.execute(
             "select doc_type, text_state from sherlock.documents where document_id = %s",
             [outcome.document_id],
@@ -351,8 +366,7 @@ class Loader:
         if left:
             progress.stage("judging what an interrupted run left", len(left))
         for (document_id,) in left:
-            with conn.transaction():
-                calls.record_detection(conn, document_id)
+            judge(conn, document_id)
             progress.step()
         return len(left)
 
@@ -375,23 +389,35 @@ class Loader:
             conn.close()
             raise
         finally:
-            for connection in self._connections:
-                connection.close()
+            self._connections.close()
+            self._items.close()
             # Without the database the claims lapse by themselves.
             with (
                 contextlib.suppress(psycopg.OperationalError, SherlockError),
-                connect(self._conninfo, autocommit=True) as other,
+                self._open() as other,
             ):
                 if conn.closed:
                     other.execute("select pg_terminate_backend(%s, 5000)", [backend_pid])
                 calls.release_claims(other, self._worker)
 
-    def _thread_connection(self) -> psycopg.Connection:
-        conn: psycopg.Connection | None = getattr(self._local, "conn", None)
-        if conn is None or conn.closed:
-            conn = self._local.conn = connect(self._conninfo, autocommit=True)
-            self._connections.append(conn)
-        return conn
+    def _open(self) -> psycopg.Connection:
+        return connect(self._conninfo, autocommit=True)
+
+
+def _claim_of(conn: psycopg.Connection, item: calls.Item, document_id: int) -> calls.Claim:
+    """Return what the gate said of an attachment whose bytes are known."""
+    with conn.cursor(row_factory=class_row(calls.Claim)) as cursor:
+        claim = cursor.execute(
+            "select d.document_id,"
+            " case when d.status = 'pending' then 'busy' else 'exists' end as outcome, d.name,"
+            " d.status, d.reason, exists (select from sherlock.detections as v"
+            "  where v.document_id = d.document_id) as is_judged, false as is_same_source"
+            " from sherlock.documents as d where d.document_id = %s",
+            [document_id],
+        ).fetchone()
+    if claim is None:
+        raise RuntimeError(f"the document of attachment {item.item_id} vanished")
+    return claim
 
 
 def _now(conn: psycopg.Connection) -> datetime:

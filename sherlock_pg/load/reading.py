@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sherlock_pg.ingest.model import Extraction, Status
+from sherlock_pg.ingest.model import MAX_ATTACHMENT_DEPTH, Extraction, OcrMode, Status
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.ingest.reasons import Reason
 from sherlock_pg.load.fingerprint import Fingerprint
 from sherlock_pg.logs import fields
 from sherlock_pg.ner.pipeline import PartyExtractor
 from sherlock_pg.ner.roles import Entity
+from sherlock_pg.queue import scratch
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class AttachedFile:
+    """A file that was inside a document, to be a document of its own."""
+
+    name: str
+    content: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,7 @@ class Reading:
     flags: list[str]
     pages: list[dict[str, Any]]
     processing: dict[str, Any] = field(default_factory=dict)
+    attachments: tuple[AttachedFile, ...] = ()
 
 
 class DocumentReader:
@@ -49,13 +60,40 @@ class DocumentReader:
         # Rules and model hold the interpreter anyway; loading the model twice would cost seconds.
         self._parties_lock = threading.Lock()
 
-    def read(self, path: Path, expected: Fingerprint) -> Reading:
+    def read(
+        self, path: Path, expected: Fingerprint, *, ocr: OcrMode | None = None, depth: int = 0
+    ) -> Reading:
         """Read a file whose bytes have been fingerprinted; never raises for a bad document.
+
+        Args:
+            path: the file.
+            expected: what its bytes must be.
+            ocr: another choice for OCR than the extractor's.
+            depth: in how many containers it is; from a certain depth on the files inside are left.
 
         Raises:
             EnvironmentFault: tesseract, a language or a model is missing.
         """
-        extraction = self._extractor.extract(path)
+        folder = scratch.new_folder() if depth < MAX_ATTACHMENT_DEPTH else None
+        try:
+            extraction = self._extractor.extract(path, attachments_into=folder, ocr=ocr)
+            attachments = tuple(
+                AttachedFile(attached.name, (folder / attached.file).read_bytes())
+                for attached in extraction.attachments
+                if folder is not None and attached.file is not None
+            )
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+        return self._reading(path, expected, extraction, attachments)
+
+    def _reading(
+        self,
+        path: Path,
+        expected: Fingerprint,
+        extraction: Extraction,
+        attachments: tuple[AttachedFile, ...],
+    ) -> Reading:
         if extraction.sha256 and bytes.fromhex(extraction.sha256) != expected.sha256:
             return _failed(
                 extraction, Reason.CHANGED_WHILE_READ, "the file changed after it was hashed"
@@ -64,6 +102,8 @@ class DocumentReader:
             return _failed(extraction, extraction.reason or Reason.CRASHED, extraction.detail)
         started = time.perf_counter()
         flags = [str(flag) for flag in extraction.flags]
+        if len(attachments) < len(extraction.attachments):
+            flags.append("attachments_left_out")
         entities: list[Entity] = []
         try:
             with self._parties_lock:
@@ -88,6 +128,7 @@ class DocumentReader:
                 "ner_seconds": round(time.perf_counter() - started, 4),
                 "ner_versions": self._parties.versions,
             },
+            attachments=attachments,
         )
 
 

@@ -7,13 +7,12 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import psycopg
 
 from sherlock_pg.db import calls
-from sherlock_pg.db.connection import connect
 from sherlock_pg.errors import SherlockError
 
 LEASE = timedelta(minutes=2)
@@ -31,7 +30,7 @@ def new_reader_name() -> str:
 
 
 @contextlib.contextmanager
-def renewed(conninfo: str, reader: str) -> Iterator[None]:
+def renewed(open_connection: Callable[[], psycopg.Connection], reader: str) -> Iterator[None]:
     """Prolong the leases of a reader as long as the block runs, from a thread."""
     is_over = threading.Event()
 
@@ -39,7 +38,7 @@ def renewed(conninfo: str, reader: str) -> Iterator[None]:
         while not is_over.wait(_RENEW_SECONDS):
             with (
                 contextlib.suppress(psycopg.OperationalError, SherlockError),
-                connect(conninfo, autocommit=True) as conn,
+                open_connection() as conn,
             ):
                 calls.renew_claims(conn, reader, LEASE)
 
@@ -52,31 +51,33 @@ def renewed(conninfo: str, reader: str) -> Iterator[None]:
         thread.join()
 
 
-def return_items_of_the_dead(conn: psycopg.Connection) -> int:
-    """Give back at once what readers on this machine leased that were killed.
+def expire_leases_of_the_dead(conn: psycopg.Connection) -> int:
+    """Let others read at once what readers on this machine had leased that were killed.
 
-    Those of other machines lapse by themselves.
+    Leases of other machines lapse by themselves.
 
     Returns:
-        How many files went back into the queue.
+        How many leases there were.
     """
-    returned = 0
+    expired = 0
     for (reader,) in conn.execute(
         "select distinct leased_by from sherlock.inbox"
-        " where state in ('leased', 'stored') and starts_with(leased_by, %s)",
+        " where state in ('leased', 'stored') and starts_with(leased_by, %s)"
+        " and leased_until > '-infinity'",
         [_host_prefix()],
     ).fetchall():
         pid = reader.removeprefix(_host_prefix()).partition(":")[0]
-        if pid.isdecimal() and not _is_alive(int(pid)):
-            returned += calls.return_items(conn, reader)
-    return returned
+        if pid.isdecimal() and not is_alive(int(pid)):
+            expired += calls.expire_leases(conn, reader)
+    return expired
 
 
 def _host_prefix() -> str:
     return f"{host_name()}:"
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Say whether a process of this machine runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

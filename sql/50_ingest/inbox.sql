@@ -324,7 +324,10 @@ comment on function sherlock.bury_item(bigint, text, text, text) is
 'Gives an item up: state dead, with the reason; a document that was never read is failed. Error: '
 'SH003 the lease was lost.';
 
-create or replace function sherlock.return_items(p_worker text)
+create or replace function sherlock.return_items(
+    p_worker text,
+    p_item_ids bigint[] default null
+)
 returns integer
 language plpgsql volatile
 set search_path from current
@@ -338,7 +341,9 @@ begin
             attempts = i.attempts - case i.state when 'leased' then 1 else 0 end,
             leased_by = null,
             leased_until = case i.state when 'stored' then '-infinity'::timestamptz end
-        where i.state in ('leased', 'stored') and i.leased_by = p_worker
+        where i.state in ('leased', 'stored')
+          and i.leased_by = p_worker
+          and (p_item_ids is null or i.item_id = any(p_item_ids))
         returning i.state
     )
     select count(*) filter (where r.state = 'queued') into v_returned from returned as r;
@@ -349,9 +354,32 @@ begin
 end;
 $$;
 
-comment on function sherlock.return_items(text) is
-'Gives back what a worker leased and did not finish, as when it is stopped: others take it at once, '
-'and the attempt does not count. Returns how many.';
+comment on function sherlock.return_items(text, bigint[]) is
+'Gives back what a worker leased and did not finish, all of it or these items, as when it is stopped: '
+'others take it at once, and the attempt does not count. Returns how many are to be read again.';
+
+create or replace function sherlock.expire_leases(p_worker text)
+returns integer
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_count integer;
+begin
+    update sherlock.inbox as i
+    set leased_until = '-infinity'
+    where i.state in ('leased', 'stored') and i.leased_by = p_worker;
+    get diagnostics v_count = row_count;
+    if v_count > 0 then
+        perform pg_notify('sherlock_inbox', '');
+    end if;
+    return v_count;
+end;
+$$;
+
+comment on function sherlock.expire_leases(text) is
+'Says that a worker is dead: others read what it had leased at once. Its attempts count, since it may '
+'have died of the file. Returns how many leases it had.';
 
 create or replace function sherlock.attach_file(
     p_document_id bigint,

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -82,7 +83,7 @@ def test_second_load_reads_nothing(
     files = [write("a.txt"), write("b.txt", city="Pereira")]
     run_load(files)
 
-    def refuse(*_: object) -> Reading:
+    def refuse(*_: object, **__: object) -> Reading:
         raise AssertionError("a known file was read")
 
     monkeypatch.setattr(DocumentReader, "read", refuse)
@@ -161,10 +162,10 @@ def test_two_loaders_of_the_same_files_read_each_once(
     lock = threading.Lock()
 
     class CountingReader(DocumentReader):
-        def read(self, path: Path, expected: Fingerprint) -> Reading:
+        def read(self, path: Path, expected: Fingerprint, **how: Any) -> Reading:
             with lock:
                 read.append(expected)
-            return super().read(path, expected)
+            return super().read(path, expected, **how)
 
     def load() -> list[Outcome]:
         outcomes: list[Outcome] = []
@@ -222,10 +223,10 @@ def test_missing_tesseract_leaves_out_only_the_files_that_need_it(
     scan, text = write("a-scan.txt"), write("b.txt", city="Tunja")
 
     class NoTesseract(DocumentReader):
-        def read(self, path: Path, expected: Fingerprint) -> Reading:
+        def read(self, path: Path, expected: Fingerprint, **how: Any) -> Reading:
             if path == scan:
                 raise EnvironmentFault("tesseract is not installed", hint="apt-get install …")
-            return super().read(path, expected)
+            return super().read(path, expected, **how)
 
     outcomes: list[Outcome] = []
     reader = NoTesseract(extractor, PartyExtractor("none"))
