@@ -145,7 +145,7 @@ declare
 begin
     return case
         when p_text_state = 'empty' then 'empty (no letter or digit in it)'
-        when p_text_state = 'excluded' then 'excluded (too badly read)'
+        when p_text_state = 'excluded' then 'excluded (too badly read, or not all of it)'
         when v_content is not null then format(
             'short (different shingles: %s, and %s are needed)',
             sherlock._distinct_shingles(

@@ -83,7 +83,7 @@ begin
     v_query.entities := sherlock._entity_profile(coalesce(p_entities, '[]'));
     v_query.text_state := sherlock._text_state(
         sherlock._distinct_shingles(v_shingles, v_scheme.min_shingles), v_scheme.min_shingles,
-        '{}'::text[]);
+        false);
     if v_canonical <> '' then
         v_query.canonical_sha256 := sha256(convert_to(v_canonical, 'UTF8'));
     end if;
@@ -107,17 +107,24 @@ begin
 end;
 $$;
 
--- Flags of the extraction that keep a text out of the fuzzy levels: what was read is not the text.
+-- Flags of the extraction that keep a text out of the fuzzy levels: what was read is not the text, or
+-- not all of it. A person may have accepted it all the same.
+create or replace function sherlock._is_excluded(p_flags text[], p_accepted_at timestamptz)
+returns boolean
+language sql immutable parallel safe
+return p_accepted_at is null
+    and p_flags && array['low_yield', 'low_quality', 'ocr_timeout_pages'];
+
 create or replace function sherlock._text_state(
     p_shingle_count integer,
     p_min_shingles integer,
-    p_flags text[]
+    p_is_excluded boolean
 )
 returns text
 language sql immutable parallel safe
 return case
+    when p_is_excluded then 'excluded'
     when coalesce(p_shingle_count, 0) = 0 then 'empty'
-    when p_flags && array['low_yield', 'low_quality'] then 'excluded'
     when p_shingle_count < p_min_shingles then 'short'
     else 'indexed'
 end;

@@ -1,5 +1,16 @@
 -- Features of documents: canonical text, signature, band keys, TF-IDF vector. Set-based, for one
 -- document or for thousands; what was there before is replaced.
+
+create or replace function sherlock.feature_version()
+returns integer
+language sql immutable parallel safe
+return 1;
+
+comment on function sherlock.feature_version() is
+'Version of the rules that features are made by: canonical text, numbers, dates, which texts take part. '
+'It is raised when they change; documents with an older one are found and processed again by '
+'sherlock-pg reprocess --features.';
+
 create or replace function sherlock._canonical_texts(p_texts text[])
 returns text[]
 language sql immutable parallel safe
@@ -45,7 +56,8 @@ begin
         as t (document_id, content, canonical);
 
     with texts as materialized (
-        select d.document_id, d.collection_id, d.flags, c.scheme_id, t.canonical
+        select d.document_id, d.collection_id, c.scheme_id, t.canonical,
+               sherlock._is_excluded(d.flags, d.accepted_at) as is_excluded
         from unnest(v_document_ids, v_canonical_texts) as t (document_id, canonical)
         join sherlock.documents as d using (document_id)
         join sherlock.collections as c using (collection_id)
@@ -55,7 +67,7 @@ begin
                s.rows_per_band, s.min_shingles, h.shingles, k.shingles as kept_shingles,
                sherlock._text_state(
                    sherlock._distinct_shingles(h.shingles, s.min_shingles), s.min_shingles,
-                   t.flags) as text_state
+                   t.is_excluded) as text_state
         from texts as t
         join sherlock.shingle_schemes as s using (scheme_id)
         cross join lateral (
@@ -97,6 +109,7 @@ begin
         end,
         word_count = cardinality(sherlock.tokens(s.canonical)),
         text_state = s.text_state,
+        feature_version = sherlock.feature_version(),
         indexed_at = clock_timestamp()
     from shingled as s
     where d.document_id = s.document_id;

@@ -224,7 +224,8 @@ begin
                           sherlock.canonical_text(sherlock.document_text(d.document_id)),
                           v_scheme.shingle_kind, v_scheme.shingle_width),
                       v_scheme.min_shingles),
-                  v_scheme.min_shingles, d.flags)
+                  v_scheme.min_shingles,
+                  sherlock._is_excluded(d.flags, d.accepted_at))
               else false
           end
         order by d.document_id

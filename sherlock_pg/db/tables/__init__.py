@@ -5,7 +5,7 @@ hold for all of them: `document_id` leads every per-document table; per-document
 other only on it; no foreign key by candidate; small configuration tables are joined freely.
 """
 
-from sherlock_pg.db.tables import documents, inbox, judgement, levels, watches
+from sherlock_pg.db.tables import documents, inbox, judgement, levels, readings, watches
 from sherlock_pg.db.tables.columns import (
     FOLDED_FEATURES,
     MAX_FEATURES,
@@ -24,5 +24,6 @@ __all__ = [
     "judgement",
     "levels",
     "metadata",
+    "readings",
     "watches",
 ]

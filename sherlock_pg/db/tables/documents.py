@@ -130,11 +130,19 @@ documents = Table(
     Column("processing", JSONB, comment="Seconds per stage and versions of the engines."),
     timestamp_column("created_at", "When the document arrived.", default=True),
     timestamp_column("indexed_at", "When its features were last computed."),
+    integer_column(
+        "feature_version",
+        "Version of the rules that its features were made by; see sherlock.feature_version().",
+        default=1,
+    ),
+    text_column("accepted_by", "Who accepted its reading in spite of its flags.", null=True),
+    timestamp_column("accepted_at", "When; null: nobody did."),
     CheckConstraint("status in ('pending', 'ok', 'partial', 'failed')", name="status"),
     CheckConstraint("text_state in ('indexed', 'short', 'empty', 'excluded')", name="text_state"),
     CheckConstraint("octet_length(sha256) = 32", name="sha256_length"),
     CheckConstraint("octet_length(canonical_sha256) = 32", name="canonical_sha256_length"),
     CheckConstraint("(sha256 is null) = (file_size_bytes is null)", name="file"),
+    CheckConstraint("(accepted_by is null) = (accepted_at is null)", name="accepted"),
     Index(
         "documents_canonical_sha256_idx",
         "collection_id",
@@ -147,6 +155,12 @@ documents = Table(
         "collection_id",
         "document_id",
         postgresql_where=text("status in ('pending', 'failed')"),
+    ),
+    Index(
+        "documents_excluded_idx",
+        "collection_id",
+        "document_id",
+        postgresql_where=text("text_state = 'excluded'"),
     ),
     comment="One row per distinct file or text.",
 )
