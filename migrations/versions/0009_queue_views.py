@@ -4,7 +4,7 @@ Each reads the inbox once and blocks writes to it meanwhile; they hold only item
 copies, are dead, or were answered by the gate. The code of the release before runs on it.
 
 Revision ID: 0009
-Revises: 0007
+Revises: 0008
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0009"
-down_revision = "0007"
+down_revision = "0008"
 branch_labels = None
 depends_on = None
 

@@ -25,6 +25,7 @@ _COMMANDS = {
     "match": ("sherlock_pg.cli.match", "match"),
     "status": ("sherlock_pg.cli.status", "status"),
     "queue": ("sherlock_pg.cli.queue", "queue"),
+    "reprocess": ("sherlock_pg.cli.reprocess", "reprocess"),
     "fit": ("sherlock_pg.cli.fit", "fit"),
     "config": ("sherlock_pg.cli.config", "config"),
     "db": ("sherlock_pg.cli.db", "db"),

@@ -52,6 +52,10 @@ begin
     if v_before.text_state is not null then
         v_judged_against := sherlock._close_text(array[p_document_id], 'changed');
     end if;
+    if v_before.status <> 'pending' then
+        insert into sherlock.document_readings
+        select r.* from sherlock._present_readings(array[p_document_id], 'ocr') as r;
+    end if;
     update sherlock.documents as d
     set status = p_status,
         content = p_content,
@@ -65,7 +69,9 @@ begin
         reason_detail = p_reason_detail,
         flags = p_flags,
         page_count = nullif(jsonb_array_length(p_pages), 0),
-        processing = p_processing
+        processing = p_processing,
+        accepted_by = null,
+        accepted_at = null
     where d.document_id = p_document_id;
     delete from sherlock.document_pages as p where p.document_id = p_document_id;
     insert into sherlock.document_pages (document_id, page_number, method, char_count, quality)
@@ -94,5 +100,6 @@ comment on function sherlock.finish_document(
 ) is
 'Stores what was read of a leased file and computes its features; the item is stored, and done with '
 'sherlock.record_detection, or dead if it failed. p_doc_type auto guesses the type from the text. '
-'p_pages: array of {number, method, char_count, quality}. store_seconds is added to p_processing. A failed reading of a document that was read '
-'before changes nothing in it. Errors: SH003 the lease was lost, SH007 unknown status.';
+'p_pages: array of {number, method, char_count, quality}. store_seconds is added to p_processing. A failed '
+'reading of a document that was read before changes nothing in it; what another reading replaces is kept '
+'in sherlock.document_readings. Errors: SH003 the lease was lost, SH007 unknown status.';

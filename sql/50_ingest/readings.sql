@@ -213,7 +213,7 @@ begin
           <> cardinality(p_document_ids)
     then
         raise exception using
-            errcode = 'SH053',
+            errcode = 'SH055',
             message = 'the arrays do not fit together',
             detail = format('%s documents, %s arrays of entities, %s of processing',
                             cardinality(p_document_ids), cardinality(p_entities),
@@ -265,7 +265,7 @@ comment on function sherlock.replace_entities(bigint[], jsonb[], jsonb[]) is
 'to be noted with each, {"ner_versions": ...}; added to what is there. Returns a row for each document '
 '(is_changed: its entities differ from before) and for each other one whose verdict is another now, '
 'with class and action before and after. Where nothing differs nothing is kept and nothing judged. '
-'Errors: SH001 no such document, SH020 unknown role, SH021 entities of another shape, SH053 arrays of '
+'Errors: SH001 no such document, SH020 unknown role, SH021 entities of another shape, SH055 arrays of '
 'different lengths; 40P01 and 40001: try again.';
 
 create or replace function sherlock.replace_entities(
@@ -307,7 +307,11 @@ begin atomic
     where d.document_id = any(p_document_ids);
 end;
 
-create or replace function sherlock.reindex(p_document_ids bigint[])
+-- p_readings: the documents as they stood before, for those whose features turn out to be others.
+create or replace function sherlock._reindex(
+    p_document_ids bigint[],
+    p_readings sherlock.document_readings[]
+)
 returns table (
     document_id bigint,
     is_changed boolean,
@@ -321,37 +325,56 @@ set search_path from current
 as $$
 #variable_conflict use_column
 declare
-    v_document_ids bigint[] := array(
-        select distinct i.id from unnest(p_document_ids) as i (id) order by i.id);
-    v_readings sherlock.document_readings[];
     v_digests jsonb;
     v_changed_ids bigint[];
     v_judged_against bigint[];
     v_last_closed bigint;
 begin
-    perform sherlock._lock_documents(v_document_ids);
     -- By the old features: who judges against them now is waited for.
-    perform sherlock._lock_for_judging(v_document_ids);
-    v_judged_against := sherlock._judged_against(v_document_ids);
+    perform sherlock._lock_for_judging(p_document_ids);
+    v_judged_against := sherlock._judged_against(p_document_ids);
     v_last_closed := sherlock._last_closed_detection();
-    v_readings := array(select r from sherlock._present_readings(v_document_ids, 'features') as r);
     select jsonb_object_agg(g.document_id, g.digest) into v_digests
-    from sherlock._feature_digests(v_document_ids) as g;
+    from sherlock._feature_digests(p_document_ids) as g;
 
-    perform sherlock.index_documents(v_document_ids);
+    perform sherlock.index_documents(p_document_ids);
 
     v_changed_ids := array(
         select g.document_id
-        from sherlock._feature_digests(v_document_ids) as g
+        from sherlock._feature_digests(p_document_ids) as g
         where g.digest is distinct from v_digests ->> g.document_id::text
         order by g.document_id
     );
     insert into sherlock.document_readings
-    select (r).* from unnest(v_readings) as r where r.document_id = any(v_changed_ids);
+    select r.* from unnest(p_readings) as r where r.document_id = any(v_changed_ids);
     perform sherlock._judge_changed(v_changed_ids, v_judged_against);
     return query
     select c.* from sherlock._verdict_changes(
-        v_document_ids, v_changed_ids, v_judged_against, v_last_closed) as c;
+        p_document_ids, v_changed_ids, v_judged_against, v_last_closed) as c;
+end;
+$$;
+
+create or replace function sherlock.reindex(p_document_ids bigint[])
+returns table (
+    document_id bigint,
+    is_changed boolean,
+    confidence_before text,
+    confidence text,
+    action_before text,
+    action text
+)
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document_ids bigint[] := array(
+        select distinct i.id from unnest(p_document_ids) as i (id) order by i.id);
+begin
+    perform sherlock._lock_documents(v_document_ids);
+    return query
+    select r.* from sherlock._reindex(
+        v_document_ids,
+        array(select p from sherlock._present_readings(v_document_ids, 'features') as p)) as r;
 end;
 $$;
 
@@ -375,6 +398,7 @@ set search_path from current
 as $$
 declare
     v_document sherlock.documents;
+    v_readings sherlock.document_readings[];
 begin
     perform sherlock._lock_documents(array[p_document_id]);
     select d.* into v_document
@@ -392,7 +416,7 @@ begin
           and not sherlock._is_excluded(v_document.flags, v_document.accepted_at)
     then
         raise exception using
-            errcode = 'SH054',
+            errcode = 'SH056',
             message = case
                 when p_withdraw then format('nobody accepted the reading of document %s',
                                             p_document_id)
@@ -403,11 +427,13 @@ begin
             end,
             hint = 'what is kept out is listed by: select * from sherlock.unreadable_documents';
     end if;
+    v_readings := array(
+        select p from sherlock._present_readings(array[p_document_id], 'features') as p);
     update sherlock.documents as d
     set accepted_by = case when not p_withdraw then coalesce(p_accepted_by, session_user) end,
         accepted_at = case when not p_withdraw then clock_timestamp() end
     where d.document_id = p_document_id;
-    perform sherlock.reindex(array[p_document_id]);
+    perform sherlock._reindex(array[p_document_id], v_readings);
     return (
         select d.text_state from sherlock.documents as d where d.document_id = p_document_id
     );
@@ -419,4 +445,4 @@ comment on function sherlock.accept_reading(bigint, text, boolean) is
 'takes part as any other, and it is judged again. Who and when stays in sherlock.documents. It holds '
 'for this reading: when the file is read again it ends. p_withdraw takes it back. Returns the state of '
 'the text then: indexed takes part in all levels, short and empty match exactly only. Errors: SH001 '
-'no such document, SH008 no text, SH054 nothing to accept or withdraw.';
+'no such document, SH008 no text, SH056 nothing to accept or withdraw.';

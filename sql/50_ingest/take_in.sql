@@ -80,6 +80,10 @@ declare
     v_judged_against bigint[];
 begin
     v_judged_against := sherlock._close_text(p_document_ids, 'changed');
+    -- The entities will be those that SQL finds in the new text.
+    update sherlock.documents as d
+    set processing = d.processing - 'ner_versions'
+    where d.document_id = any(p_document_ids) and d.processing ? 'ner_versions';
     perform sherlock._take_in(p_document_ids, p_texts);
     perform sherlock._rejudge(v_judged_against, 'changed');
 end;

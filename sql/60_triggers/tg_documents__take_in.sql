@@ -79,13 +79,33 @@ begin
     if v_document_ids is not null then
         perform sherlock._judge(v_document_ids);
     end if;
+
+    -- Other flags: kept out now, or not any more.
+    select array_agg(n.document_id order by n.document_id) into v_document_ids
+    from new_documents as n
+    join old_documents as o using (document_id)
+    where n.flags <> o.flags
+      and sherlock._is_excluded(n.flags, n.accepted_at)
+          <> sherlock._is_excluded(o.flags, n.accepted_at)
+      and n.content is not distinct from o.content
+      and n.text_state is not null
+      and not sherlock._is_leased(n.document_id);
+    if v_document_ids is not null then
+        perform sherlock._reindex(
+            v_document_ids,
+            array(
+                select jsonb_populate_record(r, jsonb_build_object('flags', o.flags))
+                from sherlock._present_readings(v_document_ids, 'features') as r
+                join old_documents as o using (document_id)));
+    end if;
     return null;
 end;
 $$;
 
 comment on function sherlock.tg_documents__retake() is
 'After documents are updated: a changed text is taken in anew, and what matched the old one is '
-'judged again; a changed type is judged again. Error: SH022 another collection.';
+'judged again; a changed type is judged again; flags that keep a text out, or no longer do, take '
+'effect. Error: SH022 another collection.';
 
 create or replace trigger _500_retake
 after update on sherlock.documents

@@ -172,8 +172,8 @@ def test_history_can_be_put_back(conn: psycopg.Connection, pair: tuple[int, int]
 @pytest.mark.parametrize(
     ("ids", "entities", "code"),
     [
-        ([1, 2], [[]], "SH053"),
-        ([1, 1], [[], []], "SH053"),
+        ([1, 2], [[]], "SH055"),
+        ([1, 1], [[], []], "SH055"),
         ([999_999], [[]], "SH001"),
     ],
 )
@@ -213,15 +213,16 @@ def test_reindexing_by_another_rule_keeps_the_reading_and_judges_again(
     """The rule that changes is a list of what is left out of the fuzzy levels."""
     first, second = pair
     conn.execute(
-        "create or replace function sherlock._is_excluded(p_flags text[], p_accepted_at timestamptz)"
-        " returns boolean language sql immutable return p_flags && array['stamped']"
+        "update sherlock.documents set flags = '{repaired}' where document_id = %s", [first]
+    )
+    conn.execute(
+        "create or replace function sherlock._is_excluded("
+        " p_flags text[], p_accepted_at timestamptz)"
+        " returns boolean language sql immutable return p_flags && array['repaired']"
     )
     conn.execute(
         "create or replace function sherlock.feature_version()"
         " returns integer language sql immutable return 2"
-    )
-    conn.execute(
-        "update sherlock.documents set flags = '{stamped}' where document_id = %s", [first]
     )
     rows = conn.execute("select * from sherlock.reindex(%s)", [[first]]).fetchall()
     assert rows == [
@@ -297,7 +298,7 @@ def test_a_person_accepts_a_reading_and_takes_it_back(conn: psycopg.Connection, 
     )
     with pytest.raises(psycopg.Error, match="accepted by ana") as failure, conn.transaction():
         conn.execute("select sherlock.accept_reading(%s)", [first])
-    assert failure.value.sqlstate == "SH054"
+    assert failure.value.sqlstate == "SH056"
     assert value(conn, "select sherlock.accept_reading(%s, p_withdraw => true)", first) == (
         "excluded"
     )
@@ -312,7 +313,7 @@ def test_a_person_accepts_a_reading_and_takes_it_back(conn: psycopg.Connection, 
 def test_what_can_not_be_accepted(conn: psycopg.Connection) -> None:
     good = insert(conn, tutela(4))
     failed = insert(conn, None, status="failed", reason="damaged")
-    for document_id, code in ((good, "SH054"), (failed, "SH008"), (999_999, "SH001")):
+    for document_id, code in ((good, "SH056"), (failed, "SH008"), (999_999, "SH001")):
         with pytest.raises(psycopg.Error) as failure, conn.transaction():
             conn.execute("select sherlock.accept_reading(%s)", [document_id])
         assert failure.value.sqlstate == code
@@ -333,8 +334,9 @@ def test_the_list_says_what_is_wrong_where_and_what_to_do(conn: psycopg.Connecti
     )
     failed = insert(conn, None, status="failed", reason="damaged", name="b")
     rows = conn.execute(
-        "select document_id, name, status, text_state, reason, flags, pages, round(quality::numeric,"
-        " 2)::float, source_uri, advice from sherlock.unreadable_documents order by document_id"
+        "select document_id, name, status, text_state, reason, flags, pages,"
+        " round(quality::numeric, 2)::float, source_uri, advice"
+        " from sherlock.unreadable_documents order by document_id"
     ).fetchall()
     assert rows == [
         (
@@ -353,3 +355,19 @@ def test_sql_and_the_command_line_give_the_same_advice(
     conn: psycopg.Connection, code: Reason | Flag
 ) -> None:
     assert value(conn, "select sherlock._reading_advice(%s)", str(code)) == explain(code).advice
+
+
+def test_flags_that_plain_sql_sets_later_take_effect(conn: psycopg.Connection) -> None:
+    first = insert(conn, tutela(4))
+    second = insert(conn, tutela(9))
+    change = "update sherlock.documents set flags = %s where document_id = %s"
+    conn.execute(change, [["repaired"], first])
+    assert readings(conn, first) == []
+    conn.execute(change, [["repaired", "low_quality"], first])
+    assert verdict(conn, second) == (None, None)
+    conn.execute(change, [[], first])
+    assert verdict(conn, second) == ("HIGH", first)
+    assert [(r["text_state"], r["flags"]) for r in readings(conn, first)] == [
+        ("indexed", ["repaired"]),
+        ("excluded", ["repaired", "low_quality"]),
+    ]
