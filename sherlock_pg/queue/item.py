@@ -37,6 +37,7 @@ MAY_PASS = frozenset(
         Reason.TIMEOUT,
         Reason.MEMORY,
         Reason.CRASHED,
+        Reason.OCR_ERROR,
     }
 )
 """Reasons that another attempt may do away with; the others are final at once."""
