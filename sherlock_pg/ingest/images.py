@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import img2pdf
@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 from sherlock_pg.ingest.model import ExtractOptions
 from sherlock_pg.ingest.reasons import ExtractionFailure, Flag, Reason
 from sherlock_pg.ingest.sniff import MediaType
-from sherlock_pg.ingest.source import PageInspection, Verdict
+from sherlock_pg.ingest.source import AttachedFile, PageInspection, Verdict
 
 MAX_DECODED_PIXELS = 200_000_000
 """An image with more pixels is not decoded at all."""
@@ -23,10 +23,14 @@ MAX_DECODED_PIXELS = 200_000_000
 MAX_OCR_PIXELS = 40_000_000
 """A page image with more pixels is scaled down before OCR (A4 at 600 dpi has 35 million)."""
 
+MIN_PAGE_PIXELS = 400
+"""An image inside a document with a shorter side is a logo or a signature, not a page."""
+
 _MAX_OCR_SIDE = 20_000
 _MIN_OCR_SIDE = 100
 _ASSUMED_PAGE_INCHES = 11.7
 _PLAUSIBLE_DPI = (100, 600)
+_PAGE_FORMATS = ("PNG", "JPEG", "TIFF", "GIF", "BMP", "WEBP")
 # Pillow trusts the header of a file: what stands there shows as almost any kind of error.
 _BROKEN_IMAGE = (
     ArithmeticError,
@@ -91,6 +95,24 @@ def fit_for_ocr(image: Image.Image) -> Image.Image:
     return grey
 
 
+def looks_like_page(data: bytes) -> bool:
+    """Say whether an image inside a document may be a page, judged by its header."""
+    try:
+        with Image.open(io.BytesIO(data), formats=_PAGE_FORMATS) as image:
+            return min(image.size) >= MIN_PAGE_PIXELS
+    except (*_BROKEN_IMAGE, Image.DecompressionBombError):
+        return False
+
+
+def write_image_pages(images: Iterable[bytes], target: Path) -> None:
+    """Write a PDF for OCR with one page for each encoded image.
+
+    Raises:
+        ExtractionFailure: an image is damaged or too big.
+    """
+    _write_pages((_decode(_open(data, _PAGE_FORMATS)) for data in images), target)
+
+
 class ImageSource:
     """A PNG, JPEG or TIFF file; each frame of a TIFF is a page."""
 
@@ -102,15 +124,11 @@ class ImageSource:
         """
         self.flags: Sequence[Flag] = ()
         self.loss = ""
+        self.attached: Sequence[AttachedFile] = ()
         self.engine_versions = {"pillow": PIL.__version__, "img2pdf": img2pdf.__version__}
-        Image.MAX_IMAGE_PIXELS = MAX_DECODED_PIXELS // 2
+        self._image = _open(data, (media_type.removeprefix("image/").upper(),))
         try:
-            self._image = Image.open(
-                io.BytesIO(data), formats=[media_type.removeprefix("image/").upper()]
-            )
             frames = getattr(self._image, "n_frames", 1)
-        except Image.DecompressionBombError as error:
-            raise ExtractionFailure(Reason.TOO_BIG, str(error)) from error
         except _BROKEN_IMAGE as error:
             raise ExtractionFailure(Reason.DAMAGED, f"{type(error).__name__}: {error}") from error
         if frames > options.max_pages:
@@ -127,24 +145,45 @@ class ImageSource:
         Raises:
             ExtractionFailure: a frame is damaged or too big.
         """
-        import pikepdf
-
-        with pikepdf.Pdf.new() as pdf:
-            for number in numbers:
-                with pikepdf.Pdf.open(io.BytesIO(page_pdf(self._frame(number)))) as page:
-                    pdf.pages.extend(page.pages)
-            pdf.save(target)
+        _write_pages((self._frame(number) for number in numbers), target)
 
     def _frame(self, number: int) -> Image.Image:
         try:
             self._image.seek(number - 1)
-            width, height = self._image.size
-            if width * height > MAX_DECODED_PIXELS:
-                raise ExtractionFailure(Reason.TOO_BIG, f"frame of {width} x {height} pixels")
-            return fit_for_ocr(self._image)
         except _BROKEN_IMAGE as error:
             raise ExtractionFailure(Reason.DAMAGED, f"{type(error).__name__}: {error}") from error
+        return _decode(self._image)
 
     def close(self) -> None:
         """Free the decoded frame."""
         self._image.close()
+
+
+def _open(data: bytes, formats: tuple[str, ...]) -> Image.Image:
+    Image.MAX_IMAGE_PIXELS = MAX_DECODED_PIXELS // 2
+    try:
+        return Image.open(io.BytesIO(data), formats=formats)
+    except Image.DecompressionBombError as error:
+        raise ExtractionFailure(Reason.TOO_BIG, str(error)) from error
+    except _BROKEN_IMAGE as error:
+        raise ExtractionFailure(Reason.DAMAGED, f"{type(error).__name__}: {error}") from error
+
+
+def _decode(image: Image.Image) -> Image.Image:
+    width, height = image.size
+    if width * height > MAX_DECODED_PIXELS:
+        raise ExtractionFailure(Reason.TOO_BIG, f"frame of {width} x {height} pixels")
+    try:
+        return fit_for_ocr(image)
+    except _BROKEN_IMAGE as error:
+        raise ExtractionFailure(Reason.DAMAGED, f"{type(error).__name__}: {error}") from error
+
+
+def _write_pages(images: Iterable[Image.Image], target: Path) -> None:
+    import pikepdf
+
+    with pikepdf.Pdf.new() as pdf:
+        for image in images:
+            with pikepdf.Pdf.open(io.BytesIO(page_pdf(image))) as page:
+                pdf.pages.extend(page.pages)
+        pdf.save(target)

@@ -14,6 +14,7 @@ PAGE_SEPARATOR = "\n\n"
 """Stands between the texts of two pages in `Extraction.text`."""
 
 MAX_ATTACHMENT_DEPTH = 4
+"""How deep a caller should follow attachments of attachments; the file itself has depth 0."""
 
 OcrMode = Literal["auto", "never", "force"]
 
@@ -64,6 +65,8 @@ class ExtractOptions:
         max_file_bytes: a larger file is refused.
         max_text_chars: a longer text is cut, with the flag `truncated`.
         memory_bytes: address space of the child process and of each tesseract.
+        max_attachments: a mail or archive with more files inside is refused.
+        max_attachment_bytes: so is one whose files have more bytes together, unpacked.
     """
 
     ocr: OcrMode = "auto"
@@ -76,6 +79,8 @@ class ExtractOptions:
     max_file_bytes: int = 512 << 20
     max_text_chars: int = 20_000_000
     memory_bytes: int = 2 << 30
+    max_attachments: int = 1000
+    max_attachment_bytes: int = 1 << 30
 
     def wall_budget(self, pages: int, ocr_pages: int) -> float:
         """Give the time limit of a document with so many pages, in seconds."""
@@ -115,12 +120,31 @@ class ExtractedPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file inside a document, which is a document of its own.
+
+    Attributes:
+        name: as the mail or archive gives it, made storable; for showing, not for opening.
+        media_type: what its content is; empty where that cannot be read.
+        size_bytes: its length.
+        file: name of the file that holds its bytes in the folder given to the extraction; None
+            if none was given.
+    """
+
+    name: str
+    media_type: str
+    size_bytes: int
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
     """The text of a document, and how it was got.
 
     A document without any text is `failed`: with `no_text` when everything in it was read (its
     pages are blank, or OCR ran and found nothing), with `ocr_disabled` when only the skipped OCR
-    could tell, otherwise with what kept its pages from being read.
+    could tell, otherwise with what kept its pages from being read. The exception is a container
+    (flag `container`): an archive has no text of its own, and is ok if its files could be had.
 
     Attributes:
         status: ok, partial or failed.
@@ -135,6 +159,7 @@ class Extraction:
         cpu_seconds: processor time including tesseract; 0 where the process had to be killed.
         ocr_seconds: of the wall-clock time, what OCR took; 0 where the process had to be killed.
         engine_versions: libraries and programs that had a part in it.
+        attachments: files inside that are documents of their own, in order.
     """
 
     status: Status
@@ -149,7 +174,7 @@ class Extraction:
     cpu_seconds: float = 0.0
     ocr_seconds: float = 0.0
     engine_versions: dict[str, str] = field(default_factory=dict)
-    attachments: tuple[Any, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
     def page_texts(self) -> Iterator[str]:
         """Give the text of each page, in order."""
@@ -163,6 +188,7 @@ class Extraction:
         return {
             **{f.name: getattr(self, f.name) for f in fields(self)},
             "pages": [[p.number, p.method, p.char_count, p.quality, p.problem] for p in self.pages],
+            "attachments": [[a.name, a.media_type, a.size_bytes, a.file] for a in self.attachments],
         }
 
     @classmethod
@@ -179,6 +205,7 @@ class Extraction:
                     ExtractedPage(number, PageMethod(method), chars, quality, problem)
                     for number, method, chars, quality, problem in values["pages"]
                 ),
+                "attachments": tuple(Attachment(*each) for each in values["attachments"]),
             }
         )
 

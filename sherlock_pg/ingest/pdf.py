@@ -19,7 +19,7 @@ from sherlock_pg.ingest.damage import describe_loss, is_cut_off
 from sherlock_pg.ingest.model import ExtractOptions
 from sherlock_pg.ingest.quality import GOOD_QUALITY, clean_text, text_quality, visible_length
 from sherlock_pg.ingest.reasons import ExtractionFailure, Flag, Reason
-from sherlock_pg.ingest.source import PageInspection, Verdict
+from sherlock_pg.ingest.source import AttachedFile, PageInspection, Verdict
 
 SCAN_COVER = 0.5
 """Share of a page that images must cover for it to count as a scan."""
@@ -144,6 +144,7 @@ class PdfSource:
             "pdfium": str(pdfium.version.PDFIUM_INFO),
         }
         self.flags: list[Flag] = []
+        self.attached: Sequence[AttachedFile] = ()
         if is_cut_off(data):
             self.flags.append(Flag.REPAIRED)  # pdfium rebuilds what it can, silently
         self._pdf = self._open(data)

@@ -99,15 +99,23 @@ class Extractor:
         A document that brings its child down while OCR works on some pages is read once more
         without OCR of these pages.
 
+        Args:
+            path: the file.
+            attachments_into: an empty folder that gets the files inside a mail or archive, named
+                0001, 0002 and so on (`Attachment.file`); None to have them listed only. After a
+                failure it may hold some.
+            ocr: another choice for this document than that of the options.
+
         Raises:
             EnvironmentFault: tesseract or a language pack is missing.
             ExtractorClosed: `close` was called meanwhile.
         """
         with self._slots:
             started = time.monotonic()
-            extraction, in_ocr = self._attempt(path, ())
+            options = self.options if ocr is None else replace(self.options, ocr=ocr)
+            extraction, in_ocr = self._attempt(path, options, attachments_into, ())
             if in_ocr and extraction.reason in (Reason.CRASHED, Reason.MEMORY):
-                extraction, _ = self._attempt(path, in_ocr)
+                extraction, _ = self._attempt(path, options, attachments_into, in_ocr)
         return replace(extraction, seconds=round(time.monotonic() - started, 4))
 
     def close(self) -> None:
@@ -121,12 +129,16 @@ class Extractor:
             child.dispose()
 
     def _attempt(
-        self, path: Path, without_ocr: Collection[int]
+        self,
+        path: Path,
+        options: ExtractOptions,
+        attachments_into: Path | None,
+        without_ocr: Collection[int],
     ) -> tuple[Extraction, tuple[int, ...]]:
         child = self._take()
         is_reusable = False
         try:
-            extraction, in_ocr = child.extract(path, self.options, without_ocr)
+            extraction, in_ocr = child.extract(path, options, attachments_into, without_ocr)
             is_reusable = (
                 extraction.status is Status.OK or extraction.reason in _HARMLESS
             ) and child.documents < DOCUMENTS_PER_CHILD
@@ -196,7 +208,11 @@ class _Child:
             return False
 
     def extract(
-        self, path: Path, options: ExtractOptions, without_ocr: Collection[int]
+        self,
+        path: Path,
+        options: ExtractOptions,
+        attachments_into: Path | None,
+        without_ocr: Collection[int],
     ) -> tuple[Extraction, tuple[int, ...]]:
         """Have the child read a document.
 
@@ -207,9 +223,10 @@ class _Child:
         started = time.monotonic()
         deadline = started + options.wall_budget(0, 0)
         request = {
-            "path": os.path.abspath(path),  # noqa: PTH100 - resolve() would follow links
+            "path": _absolute(path),
             "options": options.to_values(),
             "without_ocr": list(without_ocr),
+            "attachments_into": None if attachments_into is None else _absolute(attachments_into),
         }
         progress = Progress(0, 0)
         try:
@@ -286,3 +303,7 @@ class _Child:
         # pdfium aborts when an allocation fails; the C library does on a corrupt heap, but says so.
         is_memory = -code == signal.SIGABRT and not _HEAP_CORRUPTION.search(said)
         return Reason.MEMORY if is_memory or _OUT_OF_MEMORY.search(said) else Reason.CRASHED, name
+
+
+def _absolute(path: Path) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links

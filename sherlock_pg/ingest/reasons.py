@@ -44,6 +44,7 @@ class Flag(enum.StrEnum):
     LOW_YIELD = "low_yield"
     LOW_QUALITY = "low_quality"
     TRUNCATED = "truncated"
+    CONTAINER = "container"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +77,15 @@ _EXPLANATIONS: dict[Reason | Flag, Explanation] = {
         "the file was written to while it was read", "run again when it is complete"
     ),
     Reason.UNSUPPORTED_TYPE: Explanation(
-        "the content is neither PDF, PNG, JPEG, TIFF nor plain text",
-        "convert it to PDF (an office document: export as PDF) and load that",
+        "the content is none of PDF, PNG, JPEG, TIFF, DOCX, ODT, RTF, HTML, EML, ZIP, plain text",
+        "save it as PDF and load that (an old DOC also as DOCX, an Outlook MSG as EML)",
     ),
     Reason.TOO_BIG: Explanation(
-        "the file or one of its images is larger than the limit",
+        "the file, an image in it or what it unpacks to is larger than the limit",
         "split the file into smaller ones, or scan it again at 200 to 300 dpi",
     ),
     Reason.ENCRYPTED: Explanation(
-        "the PDF needs a password to be opened", "remove the password and load it again"
+        "the document needs a password to be opened", "remove the password and load it again"
     ),
     Reason.DAMAGED: Explanation(
         "the content is broken beyond repair, or was cut off", "get the document again"
@@ -119,7 +120,7 @@ _EXPLANATIONS: dict[Reason | Flag, Explanation] = {
         "retry the failed ones; if it happens again, report it with the detail",
     ),
     Flag.REPAIRED: Explanation(
-        "the PDF was damaged; what could be recovered was read",
+        "the file was damaged; what could be recovered was read",
         "if pages are missing, get the document again",
     ),
     Flag.FORM_FLATTENED: Explanation("values of form fields are part of the text", ""),
@@ -145,6 +146,7 @@ _EXPLANATIONS: dict[Reason | Flag, Explanation] = {
         "much of the text does not look like words", "scan it again at 200 to 300 dpi"
     ),
     Flag.TRUNCATED: Explanation("the text was longer than the limit; its end is missing", ""),
+    Flag.CONTAINER: Explanation("an archive; its files are the documents", ""),
 }
 
 

@@ -5,8 +5,40 @@ from __future__ import annotations
 import codecs
 
 from sherlock_pg.ingest.reasons import ExtractionFailure, Reason
+from sherlock_pg.ingest.source import TextSource
 
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+_WINDOWS_1252 = frozenset({"ascii", "iso8859-1", "cp1252"})
+
+
+def open_text(data: bytes) -> TextSource:
+    """Open a plain text.
+
+    Raises:
+        ExtractionFailure: as `decode_text`.
+    """
+    return TextSource(decode_text(data))
+
+
+def decode_declared(data: bytes, charset: str | None) -> str:
+    """Decode a text whose encoding is declared, unless that is wrong or unknown.
+
+    Latin-1 is taken for Windows-1252, as browsers do: nobody writes the control characters that
+    are the only difference, but many write curly quotes.
+
+    Raises:
+        ExtractionFailure: as `decode_text`.
+    """
+    if charset and not data.startswith((codecs.BOM_UTF8, *_UTF16_BOMS)):
+        try:
+            codec = codecs.lookup(charset.strip())
+            if codec.name not in _WINDOWS_1252:
+                return data.decode(codec.name)
+        except (LookupError, ValueError):
+            pass  # declared wrongly: judged by the bytes
+    return decode_text(data)
 
 
 def decode_text(data: bytes) -> str:

@@ -1,6 +1,7 @@
 """The child process: reads requests from stdin, extracts, answers on a private pipe.
 
-Protocol, one JSON value per line. In: `{"path", "options", "without_ocr"}`. Out, any number of
+Protocol, one JSON value per line. In: `{"path", "options", "without_ocr",
+"attachments_into"}`. Out, any number of
 `{"progress": [pages, ocr_pages, [in_ocr, ...]]}`, then one of `{"extraction": ...}` and
 `{"environment": [message, hint]}`.
 
@@ -53,12 +54,14 @@ def _serve(request: dict[str, Any], answers: BinaryIO) -> None:
         _limit_cpu(options.wall_budget(progress.pages, progress.ocr_pages))
         _answer(answers, {"progress": [progress.pages, progress.ocr_pages, list(progress.in_ocr)]})
 
+    folder = request["attachments_into"]
     try:
         extraction = extract_in_process(
             Path(request["path"]),
             options,
             on_progress=on_progress,
             without_ocr=request["without_ocr"],
+            attachments_into=None if folder is None else Path(folder),
         )
     except Exception as error:
         from sherlock_pg.errors import EnvironmentFault

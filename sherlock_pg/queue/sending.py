@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 from psycopg.rows import class_row
 
-from sherlock_pg.ingest.extract import read_file
+from sherlock_pg.ingest.files import read_file
 from sherlock_pg.ingest.reasons import ExtractionFailure, Reason
 from sherlock_pg.load.fingerprint import UnreadableFile, fingerprint
 from sherlock_pg.load.walk import storable

@@ -7,12 +7,18 @@ import os
 import shutil
 import stat
 import time
+import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from email import policy
+from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
+import docx
 import fpdf
 import img2pdf
+import odfdo
 import pikepdf
 import pytest
 from pikepdf import Array, Dictionary, Name
@@ -283,3 +289,91 @@ def wait_until() -> Callable[[Callable[[], object]], None]:
             time.sleep(0.02)
 
     return wait
+
+
+class TypedDocuments:
+    """Makes the documents that are typed and not printed, one of each kind."""
+
+    lines = TUTELA
+
+    def docx(self, lines: Sequence[str] = TUTELA) -> bytes:
+        """Make a Word document of paragraphs."""
+        document = docx.Document()
+        for line in lines:
+            document.add_paragraph(line)
+        return self.saved(document)
+
+    def saved(self, document: Any) -> bytes:
+        """Give the bytes of a python-docx or odfdo document."""
+        buffer = io.BytesIO()
+        document.save(buffer)
+        return buffer.getvalue()
+
+    def odt(self, lines: Sequence[str] = TUTELA) -> bytes:
+        """Make an OpenDocument text of paragraphs."""
+        document = odfdo.Document("text")
+        document.body.clear()
+        for line in lines:
+            document.body.append(odfdo.Paragraph(line))
+        return self.saved(document)
+
+    def rtf(self, lines: Sequence[str] = TUTELA) -> bytes:
+        r"""Make an RTF document as Word writes it: cp1252 as \'xx."""
+        encoded = "\\par\n".join(lines).encode("cp1252")
+        shown = b"".join(b"\\'%02x" % byte if byte > 127 else bytes([byte]) for byte in encoded)
+        return (
+            b"{\\rtf1\\ansi\\ansicpg1252\\deff0{\\fonttbl{\\f0\\fcharset0 Arial;}}\n" + shown + b"}"
+        )
+
+    def html(self, lines: Sequence[str] = TUTELA) -> bytes:
+        """Make an HTML page of paragraphs."""
+        shown = "".join(f"<p>{line}</p>" for line in lines)
+        return f"<!DOCTYPE html><html><body>{shown}</body></html>".encode()
+
+    def mail(self, lines: Sequence[str] = TUTELA, **attached: bytes) -> bytes:
+        """Make a message with attachments named by their keyword."""
+        message = EmailMessage(policy=policy.SMTP)
+        message["Subject"] = "Notificación de la tutela"
+        message["From"] = "Juzgado Primero <juzgado1@ejemplo.gov.co>"
+        message["To"] = "rosa@ejemplo.co"
+        message["Date"] = "Mon, 02 Mar 2026 10:00:00 -0500"
+        message["Message-ID"] = "<1@ejemplo.gov.co>"
+        message.set_content("\n".join(lines))
+        for name, content in attached.items():
+            message.add_attachment(
+                content, maintype="application", subtype="octet-stream", filename=name
+            )
+        return message.as_bytes()
+
+    def archive(self, members: Mapping[str, bytes]) -> bytes:
+        """Make a ZIP archive."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return buffer.getvalue()
+
+    def rewritten(self, data: bytes, changes: Mapping[str, Callable[[bytes], bytes]]) -> bytes:
+        """Change members of a ZIP file (a DOCX, an ODT), or add them to it."""
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {info.filename: archive.read(info) for info in archive.infolist()}
+        for name, change in changes.items():
+            members[name] = change(members.get(name, b""))
+        return self.archive(members)
+
+    def each(self) -> dict[str, bytes]:
+        """Make one of each kind."""
+        return {
+            "docx": self.docx(),
+            "odt": self.odt(),
+            "rtf": self.rtf(),
+            "html": self.html(),
+            "mail": self.mail(copia=self.rtf()),
+            "archive": self.archive({"a.rtf": self.rtf(), "b.html": self.html()}),
+        }
+
+
+@pytest.fixture(scope="session")
+def typed() -> TypedDocuments:
+    """Give the maker of typed documents, mails and archives."""
+    return TypedDocuments()

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from sherlock_pg.ingest.extract import extract_in_process, read_file
+from sherlock_pg.ingest.extract import extract_in_process
+from sherlock_pg.ingest.files import read_file
 from sherlock_pg.ingest.model import ExtractOptions, Status
 from sherlock_pg.ingest.reasons import ExtractionFailure, Reason
 from sherlock_pg.ingest.sniff import MediaType, sniff
@@ -33,6 +34,10 @@ def zip_with(name):
     return buffer.getvalue()
 
 
+def old_office(stream):
+    return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500) + stream.encode("utf-16-le")
+
+
 def image_file(kind):
     """Give a white page, 8-bit grey at 200 dpi, with a line of black at its top."""
     image = Image.new("L", (1654, 2339), 255)
@@ -45,15 +50,13 @@ def image_file(kind):
 @pytest.mark.parametrize(
     ("data", "looks_like"),
     [
-        (zip_with("word/document.xml"), "DOCX"),
         (zip_with("xl/workbook.xml"), "XLSX"),
-        (zip_with("nota.txt"), "ZIP"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "old Office"),
-        (rb"{\rtf1\ansi Se\'f1or}", "RTF"),
-        (b"\xef\xbb\xbf <!-- x --> <!DOCTYPE html><html><body>Se\xc3\xb1or</body></html>", "HTML"),
-        (b"<?xml version='1.0'?><html xmlns='x'><body/></html>", "HTML"),
+        (zip_with("ppt/presentation.xml"), "PPTX"),
+        (old_office(""), "old Office"),
+        (old_office("WordDocument"), "DOC): save it as DOCX"),
+        (old_office("__substg1.0_0037001F"), "MSG): save it as EML"),
+        (old_office("Workbook"), "XLS): save it as PDF"),
         (b"<?xml version='1.0'?><acta/>", "XML"),
-        (b"From: a@b.co\r\nTo: c@d.co\r\nMIME-Version: 1.0\r\n\r\nhola", "EML"),
         (image_file("GIF"), "GIF"),
         (b"\x1f\x8b\x08" + bytes(50), "gzip"),
         (image_file("BMP"), "BMP"),

@@ -9,7 +9,7 @@ from PIL import Image
 
 from sherlock_pg.ingest import images
 from sherlock_pg.ingest.images import ImageSource, fit_for_ocr
-from sherlock_pg.ingest.model import ExtractOptions
+from sherlock_pg.ingest.model import ExtractOptions, PageMethod
 from sherlock_pg.ingest.reasons import ExtractionFailure, Reason
 from sherlock_pg.ingest.sniff import MediaType, sniff
 
@@ -102,3 +102,16 @@ def test_a_pixel_and_a_thread_are_pages(documents, tmp_path, size):
     target = tmp_path / "pagina.pdf"
     ImageSource(data, MediaType.PNG, ExtractOptions()).write_ocr_input([1], target)
     assert target.read_bytes().startswith(b"%PDF")
+
+
+def test_all_pages_of_a_tiff_are_read_in_order(documents, read_with_ocr):
+    pages = [
+        documents.image(("PRIMERA PÁGINA DEL ACTA", *documents.tutela)),
+        documents.image(("SEGUNDA PÁGINA DEL ACTA", *documents.tutela)),
+    ]
+    data = documents.encode(pages[0], "TIFF", save_all=True, append_images=pages[1:])
+    extraction = read_with_ocr(data, "fax.pdf")
+    assert [page.method for page in extraction.pages] == [PageMethod.OCR] * 2
+    first, second = extraction.page_texts()
+    assert "PRIMERA" in first
+    assert "SEGUNDA" in second

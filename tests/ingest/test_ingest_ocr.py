@@ -6,9 +6,9 @@ import pikepdf
 import pytest
 from pikepdf import Array, Dictionary, Name
 
-from sherlock_pg.ingest.extract import add_stamp
 from sherlock_pg.ingest.model import ExtractOptions, PageMethod, Status
 from sherlock_pg.ingest.ocr import check_tesseract
+from sherlock_pg.ingest.pages import add_stamp
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.ingest.reasons import Flag, Reason
 

@@ -303,3 +303,10 @@ def test_no_more_children_than_workers_run_at_once(documents, tmp_path, monkeypa
 def test_a_pool_needs_a_worker():
     with pytest.raises(ValueError, match="workers"):
         Extractor(ExtractOptions(), workers=0)
+
+
+def test_the_choice_of_ocr_can_be_another_for_one_document(mixed):
+    with Extractor(ExtractOptions()) as extractor:
+        skipped = extractor.extract(mixed, ocr="never")
+        assert [page.method for page in skipped.pages] == [PageMethod.NATIVE, PageMethod.SKIPPED]
+        assert extractor.extract(mixed).pages[1].method is PageMethod.OCR
