@@ -63,7 +63,7 @@ def expire_leases_of_the_dead(conn: psycopg.Connection) -> int:
     for (reader,) in conn.execute(
         "select distinct leased_by from sherlock.inbox"
         " where state in ('leased', 'stored') and starts_with(leased_by, %s)"
-        " and leased_until > '-infinity'",
+        " and leased_until > 'epoch'",
         [_host_prefix()],
     ).fetchall():
         pid = reader.removeprefix(_host_prefix()).partition(":")[0]

@@ -22,9 +22,21 @@ $$;
 comment on function sherlock.find_exact(bytea, bigint, text) is
 'The document with exactly these bytes, by SHA-256 and size, or no row. Asked before OCR.';
 
--- Finds the document with these bytes or makes it, pending. Of a document that is not read the
--- caller's transaction holds a share lock: it can't be finished until the caller has said whether
--- he waits for it.
+-- A file of the document is to be read, or its verdict is due.
+create or replace function sherlock._has_open_item(p_document_id bigint)
+returns boolean
+language sql stable parallel safe
+return exists (
+    select
+    from sherlock.inbox as i
+    where i.document_id = p_document_id
+      and i.gate = 'new'
+      and i.state in ('queued', 'leased', 'stored'));
+
+-- Finds the document with these bytes or makes it, pending. A document that is not read is written:
+-- it can't be finished, deleted or given up until the caller's transaction has said whether it waits
+-- for it, and a transaction that does so with an older snapshot fails with SQLSTATE 40001. Senders of
+-- the same bytes take turns, as they do while the document is made.
 create or replace function sherlock._pass_gate(
     p_sha256 bytea,
     p_file_size_bytes bigint,
@@ -37,6 +49,7 @@ returns table (
     is_new boolean,
     status text,
     reason text,
+    reason_detail text,
     is_same_source boolean,
     has_open_item boolean
 )
@@ -48,6 +61,7 @@ declare
     -- What fits into an index; of a longer path the end tells more than the beginning.
     v_source_uri text := right(p_path, 650);
     v_inserted bigint;
+    v_transaction constant xid := pg_current_xact_id()::xid;
 begin
     loop
         document_id := null;
@@ -72,23 +86,28 @@ begin
             has_open_item := false;
         else
             is_new := false;
-            select d.status, d.reason into status, reason
+            select d.status, d.reason, d.reason_detail into status, reason, reason_detail
             from sherlock.documents as d
             where d.document_id = _pass_gate.document_id;
-            if status in ('pending', 'failed') then
-                select d.status, d.reason into status, reason
+            if status = 'pending'
+                or (status = 'failed' and sherlock._has_open_item(document_id))
+            then
+                update sherlock.documents as d
+                set status = d.status
+                where d.document_id = _pass_gate.document_id and d.xmin <> v_transaction;
+                select d.status, d.reason, d.reason_detail into status, reason, reason_detail
+                from sherlock.documents as d
+                where d.document_id = _pass_gate.document_id;
+            elsif v_source_uri is not null then
+                -- The source refers to it.
+                select d.status into status
                 from sherlock.documents as d
                 where d.document_id = _pass_gate.document_id
-                for share;
+                for key share;
             end if;
             -- It was deleted in this moment.
             continue when status is null;
-            has_open_item := exists (
-                select
-                from sherlock.inbox as i
-                where i.document_id = _pass_gate.document_id
-                  and i.gate = 'new'
-                  and i.state in ('queued', 'leased', 'stored'));
+            has_open_item := sherlock._has_open_item(document_id);
         end if;
         exit;
     end loop;
@@ -138,14 +157,22 @@ begin
     from sherlock._pass_gate(
         p_sha256, p_file_size_bytes, v_collection_id, p_name, p_source_uri) as g;
 
-    -- What waits in the queue, or was a reader's that died, is taken over.
+    -- What waits in the queue, or was a reader's that died, is taken over; not what somebody else
+    -- takes or finishes in this moment.
     if v_gate.status = 'pending' or (v_gate.status in ('failed', 'partial') and p_retry_failed) then
         update sherlock.inbox as i
         set state = 'leased', leased_by = p_worker, leased_until = v_now + p_lease,
-            started_at = v_now, attempts = i.attempts + 1, path = p_source_uri, host = p_host
-        where i.document_id = v_gate.document_id
-          and i.gate = 'new'
-          and (i.state = 'queued' or (i.state = 'leased' and i.leased_until < v_now))
+            started_at = v_now, attempts = i.attempts + 1,
+            path = case when i.owner is null then i.path else p_source_uri end,
+            host = case when i.owner is null then i.host else p_host end,
+            owner = case when i.owner is not null then p_worker end
+        where i.item_id = (
+            select o.item_id
+            from sherlock.inbox as o
+            where o.document_id = v_gate.document_id
+              and o.gate = 'new'
+              and (o.state = 'queued' or (o.state = 'leased' and o.leased_until < v_now))
+            for update skip locked)
         returning i.* into v_item;
         if v_item.item_id is null then
             insert into sherlock.inbox (
@@ -224,12 +251,19 @@ declare
     v_removed integer;
 begin
     delete from sherlock.inbox as i
-    where i.state = 'leased' and i.leased_by = p_worker and i.owner = p_worker;
+    where i.state = 'leased'
+      and i.leased_by = p_worker
+      and i.owner = p_worker
+      -- Nobody takes an attachment out of its container again once that is read.
+      and not exists (
+          select
+          from sherlock.documents as d
+          where d.document_id = i.parent_document_id and d.status in ('ok', 'partial'));
     get diagnostics v_removed = row_count;
     return v_removed + sherlock.return_items(p_worker);
 end;
 $$;
 
 comment on function sherlock.release_claims(text) is
-'Gives back the files that a reader claimed and did not finish: new ones as if never seen, those '
-'that others had sent go back into the queue; returns how many.';
+'Gives back the files that a reader claimed and did not finish: new ones as if never seen; those '
+'that others had sent, and attachments of what is read, go back into the queue. Returns how many.';

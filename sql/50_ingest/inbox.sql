@@ -67,6 +67,54 @@ begin
 end;
 $$;
 
+-- Documents whose open items are gone: one that was never read goes too, and copies that waited for
+-- it are read in its place; copies that waited for one that is known end as that is.
+create or replace function sherlock._release_waiting(p_document_ids bigint[])
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+declare
+    v_document sherlock.documents;
+    v_item_id bigint;
+begin
+    for v_document in
+        select d.*
+        from sherlock.documents as d
+        where d.document_id = any(p_document_ids)
+          and not sherlock._has_open_item(d.document_id)
+        order by d.document_id
+    loop
+        if v_document.status = 'pending' then
+            delete from sherlock.documents as d where d.document_id = v_document.document_id;
+            continue;
+        end if;
+        if v_document.status = 'failed' then
+            -- Written, not only locked: copies that pass the gate in this moment are waited for,
+            -- and a transaction with an older snapshot fails with SQLSTATE 40001.
+            update sherlock.documents as d
+            set status = d.status
+            where d.document_id = v_document.document_id;
+        end if;
+        for v_item_id in
+            update sherlock.inbox as i
+            set state = case v_document.status when 'failed' then 'dead' else 'done' end,
+                finished_at = clock_timestamp(),
+                reason = case v_document.status when 'failed' then v_document.reason end,
+                reason_detail = case v_document.status
+                    when 'failed' then v_document.reason_detail
+                end
+            where i.document_id = v_document.document_id
+              and i.state = 'queued'
+              and i.gate = 'hit'
+            returning i.item_id
+        loop
+            perform pg_notify('sherlock_inbox_done', v_item_id::text);
+        end loop;
+    end loop;
+end;
+$$;
+
 -- The verdict is there: items that waited for nothing else are done.
 create or replace function sherlock._complete_items(p_document_ids bigint[])
 returns void
@@ -77,6 +125,34 @@ begin
     perform sherlock._close_item(i.item_id, 'done')
     from sherlock.inbox as i
     where i.document_id = any(p_document_ids) and i.gate = 'new' and i.state = 'stored';
+end;
+$$;
+
+-- What waits for an item is waited for no longer than it would be read itself: the item takes its
+-- priority, and where its bytes came along any machine can read them. One that is being leased or
+-- withdrawn in this moment is left as it is.
+create or replace function sherlock._hasten_item(
+    p_document_id bigint,
+    p_priority integer,
+    p_has_bytes boolean
+)
+returns void
+language plpgsql volatile
+set search_path from current
+as $$
+begin
+    update sherlock.inbox as i
+    set priority = greatest(i.priority, p_priority),
+        path = case when not p_has_bytes then i.path end,
+        host = case when not p_has_bytes then i.host end
+    where i.item_id = (
+        select o.item_id
+        from sherlock.inbox as o
+        where o.document_id = p_document_id
+          and o.gate = 'new'
+          and o.state = 'queued'
+          and (o.priority < p_priority or (p_has_bytes and o.path is not null))
+        for no key update skip locked);
 end;
 $$;
 
@@ -108,9 +184,14 @@ begin
         update sherlock.inbox as i
         set state = 'queued', leased_by = null, leased_until = null
         where i.item_id = p_item_id;
+        perform sherlock._hasten_item(v_gate.document_id, i.priority, i.path is null)
+        from sherlock.inbox as i
+        where i.item_id = p_item_id;
     else
         perform sherlock._close_item(
-            p_item_id, case v_gate.status when 'failed' then 'dead' else 'done' end, v_gate.reason);
+            p_item_id, case v_gate.status when 'failed' then 'dead' else 'done' end,
+            case v_gate.status when 'failed' then v_gate.reason end,
+            case v_gate.status when 'failed' then v_gate.reason_detail end);
     end if;
     return false;
 end;
@@ -152,7 +233,7 @@ as $$
 begin
     update sherlock.documents as d
     set status = 'failed', reason = p_reason, reason_detail = p_reason_detail
-    where d.document_id = p_item.document_id and d.status = 'pending';
+    where d.document_id = p_item.document_id and d.status in ('pending', 'failed');
     perform sherlock._close_item(p_item.item_id, 'dead', p_reason, p_reason_detail);
 end;
 $$;
@@ -179,7 +260,8 @@ begin
         from sherlock.inbox as i
         where i.state in ('leased', 'stored')
           and i.leased_until < v_now
-          and (i.path is null or i.host is null or p_host is null or i.host = p_host)
+          and (i.state = 'stored' or i.path is null or i.host is null or p_host is null
+               or i.host = p_host)
         order by i.leased_until, i.item_id
         limit 1
         for update skip locked;
@@ -255,9 +337,18 @@ declare
     v_item sherlock.inbox := sherlock._held_item(p_item_id, p_worker);
     v_document_id bigint;
 begin
+    if v_item.gate = 'new'
+        and v_item.sha256 = p_sha256
+        and v_item.file_size_bytes = p_file_size_bytes
+    then
+        return v_item.document_id;
+    end if;
     update sherlock.inbox as i
-    set sha256 = p_sha256, file_size_bytes = p_file_size_bytes
+    set sha256 = p_sha256, file_size_bytes = p_file_size_bytes, document_id = null, gate = null,
+        is_reread = false
     where i.item_id = v_item.item_id;
+    -- The file holds other bytes than at an earlier attempt.
+    perform sherlock._release_waiting(array[v_item.document_id]);
     if sherlock._admit_item(p_item_id) then
         select i.document_id into v_document_id
         from sherlock.inbox as i
@@ -269,7 +360,8 @@ $$;
 
 comment on function sherlock.identify_item(bigint, text, bytea, bigint) is
 'What a worker says once it has hashed a file that came as a path: returns the document to read it '
-'into, or null if the bytes are known and there is nothing to read. Error: SH003 the lease was lost.';
+'into, or null if the bytes are known and there is nothing to read. Of a file that changed since an '
+'earlier attempt only the new bytes are read. Error: SH003 the lease was lost.';
 
 create or replace function sherlock.retry_item(
     p_item_id bigint,
@@ -333,6 +425,7 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
+    v_waiting integer;
     v_returned integer;
 begin
     with returned as (
@@ -340,14 +433,15 @@ begin
         set state = case i.state when 'leased' then 'queued' else i.state end,
             attempts = i.attempts - case i.state when 'leased' then 1 else 0 end,
             leased_by = null,
-            leased_until = case i.state when 'stored' then '-infinity'::timestamptz end
+            leased_until = case i.state when 'stored' then clock_timestamp() end
         where i.state in ('leased', 'stored')
           and i.leased_by = p_worker
           and (p_item_ids is null or i.item_id = any(p_item_ids))
         returning i.state
     )
-    select count(*) filter (where r.state = 'queued') into v_returned from returned as r;
-    if v_returned > 0 then
+    select count(*), count(*) filter (where r.state = 'queued') into v_waiting, v_returned
+    from returned as r;
+    if v_waiting > 0 then
         perform pg_notify('sherlock_inbox', '');
     end if;
     return v_returned;
@@ -367,7 +461,7 @@ declare
     v_count integer;
 begin
     update sherlock.inbox as i
-    set leased_until = '-infinity'
+    set leased_until = 'epoch'
     where i.state in ('leased', 'stored') and i.leased_by = p_worker;
     get diagnostics v_count = row_count;
     if v_count > 0 then
@@ -398,16 +492,22 @@ declare
     v_item sherlock.inbox;
 begin
     insert into sherlock.inbox (
-        content, name, collection_id, parent_document_id, depth, owner, priority)
+        content, name, collection_id, parent_document_id, depth, owner, priority, ocr)
     select p_content, p_name, d.collection_id, p_document_id, p_depth, p_worker,
-           coalesce((
-               select i.priority
-               from sherlock.inbox as i
-               where i.document_id = p_document_id and i.gate = 'new'
-                 and i.state in ('queued', 'leased', 'stored')), 0)
+           coalesce(i.priority, 0), i.ocr
     from sherlock.documents as d
+    left join sherlock.inbox as i
+        on i.document_id = d.document_id
+        and i.gate = 'new'
+        and i.state in ('queued', 'leased', 'stored')
     where d.document_id = p_document_id
     returning * into v_item;
+    if not found then
+        raise exception using
+            errcode = 'SH001',
+            message = format('there is no document %s', coalesce(p_document_id::text, 'null')),
+            hint = 'it was deleted while it was read: nothing of it is kept';
+    end if;
     if p_worker is not null and v_item.gate = 'new' then
         update sherlock.inbox as i
         set state = 'leased', leased_by = p_worker, leased_until = clock_timestamp() + p_lease,
@@ -427,8 +527,9 @@ comment on function sherlock.attach_file(
     bigint, integer, text, bytea, integer, text, interval
 ) is
 'Takes in a file that was inside another (a message, an archive) as a document of its own, and '
-'links the two. p_depth: in how many containers it is. p_worker: leased to him at once; null: queued '
-'for whoever comes. Returns the item.';
+'links the two; priority and OCR choice are those of the container. p_depth: in how many containers '
+'it is. p_worker: leased to him at once, if the bytes are new; null: queued for whoever comes. Returns '
+'the item. Errors: SH001 no such document, SH053 no bytes.';
 
 create or replace function sherlock.reread(
     p_document_id bigint,
@@ -441,39 +542,64 @@ set search_path from current
 as $$
 declare
     v_document sherlock.documents;
-    v_path text;
+    v_source record;
     v_item_id bigint;
 begin
-    select d.* into v_document from sherlock.documents as d where d.document_id = p_document_id;
+    -- Two that ask for it take turns; who deletes it waits.
+    update sherlock.documents as d
+    set status = d.status
+    where d.document_id = p_document_id
+    returning d.* into v_document;
     if not found then
         raise exception using
             errcode = 'SH001',
             message = format('there is no document %s', coalesce(p_document_id::text, 'null')),
             hint = 'documents are listed by: select document_id, name from sherlock.documents';
     end if;
-    select s.source_uri into v_path
-    from sherlock.document_sources as s
-    where s.document_id = p_document_id
-    order by s.seen_at desc, s.source_uri
-    limit 1;
-    if v_document.sha256 is null or (
-        v_path is null and not exists (
-            select
-            from sherlock.file_contents as f
-            where f.sha256 = v_document.sha256
-              and f.file_size_bytes = v_document.file_size_bytes))
-    then
+    update sherlock.inbox as i
+    set ocr = coalesce(p_ocr, i.ocr), priority = greatest(i.priority, p_priority)
+    where i.document_id = p_document_id and i.gate = 'new' and i.state = 'queued'
+    returning i.item_id into v_item_id;
+    if v_item_id is not null then
+        return v_item_id;
+    end if;
+
+    if v_document.sha256 is not null then
+        -- Its bytes are not dropped before the item is there.
+        perform 1
+        from sherlock.file_contents as f
+        where f.sha256 = v_document.sha256 and f.file_size_bytes = v_document.file_size_bytes
+        for key share;
+        if found then
+            select null::text as path, null::text as host into v_source;
+        else
+            select k.path, k.host into v_source
+            from (
+                select 1 as rank, i.item_id as latest, i.path, i.host
+                from sherlock.inbox as i
+                where i.document_id = p_document_id and i.path is not null
+                union all
+                select 2, extract(epoch from s.seen_at) * 1000000, s.source_uri, null
+                from sherlock.document_sources as s
+                where s.document_id = p_document_id
+            ) as k
+            order by k.rank, k.latest desc, k.path
+            limit 1;
+        end if;
+    end if;
+    if v_document.sha256 is null or not found then
         raise exception using
             errcode = 'SH054',
             message = format('document %s has no file to read again', p_document_id),
             hint = 'it was inserted as a text, or its bytes were dropped: load the file again';
     end if;
     insert into sherlock.inbox (
-        collection_id, doc_type, name, path, sha256, file_size_bytes, priority, ocr, is_reread,
-        gate, document_id)
+        collection_id, doc_type, name, path, host, sha256, file_size_bytes, priority, ocr,
+        is_reread, gate, document_id)
     values (
-        v_document.collection_id, v_document.doc_type, v_document.name, v_path, v_document.sha256,
-        v_document.file_size_bytes, p_priority, p_ocr, true, 'new', p_document_id)
+        v_document.collection_id, v_document.doc_type, v_document.name, v_source.path,
+        v_source.host, v_document.sha256, v_document.file_size_bytes, p_priority, p_ocr, true,
+        'new', p_document_id)
     on conflict (document_id) where state in ('queued', 'leased', 'stored') and gate = 'new'
         do nothing
     returning item_id into v_item_id;
@@ -490,7 +616,8 @@ $$;
 comment on function sherlock.reread(bigint, text, integer) is
 'Queues a known document to be read again, with another OCR choice perhaps (never, auto, force); what '
 'it says now stays until the new reading is stored. Returns the item; one that is queued already is '
-'not queued twice. Errors: SH001 no such document, SH054 neither its bytes nor a path are known.';
+'not queued twice, it takes the OCR choice and the higher priority. Errors: SH001 no such document, '
+'SH054 neither its bytes nor a path are known.';
 
 create or replace function sherlock.retry_dead(
     p_reason text default null,
@@ -505,26 +632,43 @@ declare
     v_collection_id integer := case
         when p_collection is not null then sherlock.collection_id(p_collection)
     end;
+    v_item_ids bigint[];
     v_count integer;
 begin
+    select array_agg(i.item_id) into v_item_ids
+    from sherlock.inbox as i
+    where i.state = 'dead'
+      and (p_reason is null or i.reason = p_reason)
+      and (v_collection_id is null or i.collection_id = v_collection_id)
+      and (p_item_ids is null or i.item_id = any(p_item_ids));
+    -- Others that queue one of these documents again are waited for, before it is seen whether an
+    -- item of it is open.
+    with asked as materialized (
+        select d.document_id
+        from sherlock.documents as d
+        where d.document_id in (
+            select i.document_id from sherlock.inbox as i where i.item_id = any(v_item_ids))
+        order by d.document_id
+        for no key update
+    )
+    update sherlock.documents as d
+    set status = d.status
+    from asked as a
+    where d.document_id = a.document_id;
     -- One item for each document: the last that tried.
     with chosen as (
         select distinct on (coalesce(i.document_id, -i.item_id)) i.item_id, i.document_id
         from sherlock.inbox as i
-        where i.state = 'dead'
-          and (p_reason is null or i.reason = p_reason)
-          and (v_collection_id is null or i.collection_id = v_collection_id)
-          and (p_item_ids is null or i.item_id = any(p_item_ids))
-          and not exists (
-              select
-              from sherlock.inbox as o
-              where o.document_id = i.document_id and o.gate = 'new'
-                and o.state in ('queued', 'leased', 'stored'))
+        where i.item_id = any(v_item_ids)
+          and i.state = 'dead'
+          and not sherlock._has_open_item(i.document_id)
           -- Read meanwhile, as another item or by a loader.
           and not exists (
               select
               from sherlock.documents as d
-              where d.document_id = i.document_id and d.status in ('ok', 'partial'))
+              where d.document_id = i.document_id
+                and d.status in ('ok', 'partial')
+                and d.indexed_at > i.finished_at)
         order by coalesce(i.document_id, -i.item_id), i.gate <> 'new', i.item_id desc
     ),
     queued as (
@@ -533,7 +677,7 @@ begin
             gate = case when i.document_id is not null then 'new' end,
             is_reread = i.document_id is not null
         from chosen as c
-        where i.item_id = c.item_id
+        where i.item_id = c.item_id and i.state = 'dead'
         returning i.item_id
     )
     select count(*) into v_count from queued;
@@ -546,7 +690,8 @@ $$;
 
 comment on function sherlock.retry_dead(text, text, bigint[]) is
 'Queues dead items again, all attempts anew: those with a reason, of a collection, or these. Returns '
-'how many; of several dead items of one document only one is tried. Error: SH002 no such collection.';
+'how many; of several dead items of one document only one is tried, none of a document that was read '
+'meanwhile. Error: SH002 no such collection.';
 
 create or replace function sherlock.drop_file_contents(p_older_than interval)
 returns bigint
@@ -554,10 +699,29 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
+    v_sha256s bytea[];
+    v_sizes bigint[];
     v_count bigint;
 begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise exception using
+            errcode = 'SH057',
+            message = 'with this isolation level files that are being sent can''t be seen',
+            hint = 'run it in a transaction of its own: begin isolation level read committed';
+    end if;
+    -- Bytes that somebody sends in this moment are left alone; once the others are locked, items
+    -- that count on them are visible.
+    with old as materialized (
+        select f.sha256, f.file_size_bytes
+        from sherlock.file_contents as f
+        where f.created_at < clock_timestamp() - p_older_than
+        for update skip locked
+    )
+    select array_agg(o.sha256), array_agg(o.file_size_bytes) into v_sha256s, v_sizes from old as o;
     delete from sherlock.file_contents as f
-    where f.created_at < clock_timestamp() - p_older_than
+    using unnest(v_sha256s, v_sizes) as o (sha256, file_size_bytes)
+    where f.sha256 = o.sha256
+      and f.file_size_bytes = o.file_size_bytes
       and not exists (
           select
           from sherlock.inbox as i
@@ -571,4 +735,5 @@ $$;
 
 comment on function sherlock.drop_file_contents(interval) is
 'Drops the bytes of files that arrived longer ago and wait for nothing; texts and verdicts stay, but '
-'these files can''t be read again from the database. Returns how many.';
+'these files can''t be read again from the database. Returns how many. Error: SH057 isolation level '
+'other than read committed.';

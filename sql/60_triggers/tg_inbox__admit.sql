@@ -8,29 +8,47 @@ set search_path from current
 as $$
 declare
     v_gate record;
+    v_has_bytes boolean;
 begin
-    -- Placed by the functions of the queue, which know the document.
-    if new.document_id is not null then
-        return new;
-    end if;
-    if new.content is not null then
+    v_has_bytes := new.content is not null;
+    if v_has_bytes then
         new.sha256 := sha256(new.content);
         new.file_size_bytes := octet_length(new.content);
-        insert into sherlock.file_contents (sha256, file_size_bytes, content)
-        values (new.sha256, new.file_size_bytes, new.content)
-        on conflict do nothing;
+        loop
+            insert into sherlock.file_contents (sha256, file_size_bytes, content)
+            values (new.sha256, new.file_size_bytes, new.content)
+            on conflict do nothing;
+            exit when found;
+            -- They are not dropped before the item is there; or were in this moment.
+            perform 1
+            from sherlock.file_contents as f
+            where f.sha256 = new.sha256 and f.file_size_bytes = new.file_size_bytes
+            for key share;
+            exit when found;
+        end loop;
         new.content := null;
-    elsif new.path is null then
+        new.host := null;
+    elsif coalesce(new.path, '') = '' then
         raise exception using
             errcode = 'SH053',
             message = 'a file needs its bytes or a path',
             hint = 'insert into sherlock.inbox (name, content) values (''a.pdf'', $1), or (path, host)';
     end if;
-    new.name := coalesce(new.name, regexp_replace(new.path, '^.*/', ''));
+    new.name := coalesce(new.name, split_part(new.path, '/', -1));
     new.state := 'queued';
+    new.gate := null;
+    new.attempts := 0;
+    new.is_reread := false;
     new.leased_by := null;
     new.leased_until := null;
-    if new.sha256 is null then
+    new.document_id := null;
+    new.reason := null;
+    new.reason_detail := null;
+    new.started_at := null;
+    new.stored_at := null;
+    new.finished_at := null;
+    -- With one of the two a check refuses it.
+    if new.sha256 is null or new.file_size_bytes is null then
         return new;
     end if;
     select g.* into v_gate
@@ -48,7 +66,10 @@ begin
     elsif not v_gate.has_open_item then
         new.state := 'dead';
         new.reason := v_gate.reason;
+        new.reason_detail := v_gate.reason_detail;
         new.finished_at := clock_timestamp();
+    else
+        perform sherlock._hasten_item(v_gate.document_id, new.priority, v_has_bytes);
     end if;
     return new;
 end;
@@ -58,9 +79,16 @@ comment on function sherlock.tg_inbox__admit() is
 'Before a file is queued: its bytes are hashed and kept once, and the gate says whether they are '
 'known. Error: SH053 neither bytes nor a path.';
 
+-- The functions of the queue, which know the document, place their items themselves: nobody else may
+-- update the inbox.
 create or replace trigger _100_admit
 before insert on sherlock.inbox
-for each row execute function sherlock.tg_inbox__admit();
+for each row
+when (
+    new.document_id is null
+    or new.content is not null
+    or not has_table_privilege('sherlock.inbox'::regclass, 'update'))
+execute function sherlock.tg_inbox__admit();
 
 create or replace function sherlock.tg_inbox__wake()
 returns trigger
@@ -69,7 +97,9 @@ security definer
 set search_path from current
 as $$
 begin
-    if exists (select from new_items as n where n.state = 'queued') then
+    if exists (
+        select from new_items as n where n.state = 'queued' and n.gate is distinct from 'hit')
+    then
         perform pg_notify('sherlock_inbox', '');
     end if;
     return null;
@@ -91,19 +121,17 @@ security definer
 set search_path from current
 as $$
 begin
-    delete from sherlock.documents as d
-    using old_items as o
-    where d.document_id = o.document_id
-      and d.status = 'pending'
-      and o.gate = 'new'
-      and o.state in ('queued', 'leased');
+    perform sherlock._release_waiting(array(
+        select o.document_id
+        from old_items as o
+        where o.gate = 'new' and o.state in ('queued', 'leased', 'stored')));
     return null;
 end;
 $$;
 
 comment on function sherlock.tg_inbox__withdraw() is
 'After items are deleted: a document that was to be read by them and never was goes too. Copies that '
-'waited for it are read in its place.';
+'waited for it are read in its place; of one that is known they end as it is.';
 
 create or replace trigger _500_withdraw
 after delete on sherlock.inbox
