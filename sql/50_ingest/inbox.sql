@@ -204,13 +204,15 @@ language plpgsql volatile
 set search_path from current
 as $$
 declare
+    -- Constant, so that the index is used.
+    v_now constant timestamptz := clock_timestamp();
     v_item sherlock.inbox;
 begin
     for v_item in
         select i.*
         from sherlock.inbox as i
         where i.state = 'leased'
-          and i.leased_until < clock_timestamp()
+          and i.leased_until < v_now
           and i.attempts >= i.max_attempts
         for update skip locked
     loop
