@@ -80,7 +80,7 @@ class ExtractOptions:
     max_text_chars: int = 20_000_000
     memory_bytes: int = 2 << 30
     max_attachments: int = 1000
-    max_attachment_bytes: int = 1 << 30
+    max_attachment_bytes: int = 256 << 20
 
     def wall_budget(self, pages: int, ocr_pages: int) -> float:
         """Give the time limit of a document with so many pages, in seconds."""
