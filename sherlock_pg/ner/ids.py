@@ -61,7 +61,7 @@ _CHECK_WEIGHTS = (3, 7, 13, 17, 19, 23, 29, 37, 41, 43)
 
 _GAP = r"[ \t.\-]{0,3}"
 _RADICADO = re.compile(
-    rf"(?<!{_DIGIT})(?P<number>{_DIGIT}{{2}}{_GAP}{_DIGIT}{{3}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{3}}{_GAP}[12]{_DIGIT}{{3}}"
+    rf"(?P<number>{_DIGIT}(?<!{_DIGIT}{{2}}){_DIGIT}{_GAP}{_DIGIT}{{3}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{2}}{_GAP}{_DIGIT}{{3}}{_GAP}[12]{_DIGIT}{{3}}"
     rf"{_GAP}{_DIGIT}{{5}}(?:{_GAP}{_DIGIT}{{2}})?)(?!{_DIGIT})"
 )
 _RADICADO_LENGTHS = (21, 23)
@@ -101,9 +101,8 @@ class _Number:
     end: int
 
 
-def find_ids(view: View, parties: Sequence[Entity]) -> list[Entity]:
+def find_ids(view: View, owners: NameIndex) -> list[Entity]:
     """Find documents of identity and tax numbers, each with its kind and guessed owner."""
-    owners = NameIndex(view, parties)
     best: dict[tuple[IdType, str], Entity] = {}
     for number in _numbers(view.plain):
         owner = owners.owner_of_id(number.start, number.end, number.kind is not IdType.NIT)
@@ -189,10 +188,19 @@ def _check_digit(digits: str) -> int:
     return remainder if remainder < 2 else 11 - remainder
 
 
-def find_radicados(view: View) -> list[Entity]:
-    """Find the 21 or 23 digits under which courts file a case."""
+def find_dockets_and_references(view: View) -> list[Entity]:
+    """Find numbers of cases, and of acts, contracts, policies and the like that are none."""
+    dockets = list(_RADICADO.finditer(view.plain))
+    return [
+        *_radicados(dockets),
+        *_references(view, [match.span() for match in dockets]),
+    ]
+
+
+def _radicados(dockets: Sequence[re.Match[str]]) -> list[Entity]:
+    """Give the 21 or 23 digits under which courts file a case."""
     found: dict[str, Entity] = {}
-    for match in _RADICADO.finditer(view.plain):
+    for match in dockets:
         digits = re.sub(r"\D", "", match["number"].translate(_LETTERS_TO_DIGITS))
         if len(digits) in _RADICADO_LENGTHS and digits[12:14] in ("19", "20"):
             found.setdefault(
@@ -202,14 +210,13 @@ def find_radicados(view: View) -> list[Entity]:
     return list(found.values())
 
 
-def find_references(view: View) -> list[Entity]:
+def _references(view: View, dockets: Sequence[tuple[int, int]]) -> list[Entity]:
     """Find numbers of acts, contracts, policies and the like, next to the word for them."""
     found: dict[str, Entity] = {}
-    radicados = [match.span() for match in _RADICADO.finditer(view.plain)]
     for match in _REFERENCE.finditer(view.plain):
         start, end = match.span("number")
         value = _reference_value(match["number"])
-        if value is None or any(left < end and start < right for left, right in radicados):
+        if value is None or any(left < end and start < right for left, right in dockets):
             continue
         found.setdefault(value, Entity(Role.REFERENCIA, value, start, end, Source.PATTERN, 0.7))
         if len(found) == _MAX_REFERENCES:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from sherlock_pg.ner.folding import View
+from sherlock_pg.ner.folding import LONGEST_LOCAL_PART, View, find_around, fold_name
 from sherlock_pg.ner.lexicon import DEFENDANT, PLAINTIFF, is_person
 from sherlock_pg.ner.misread import Vocabulary, shape
 from sherlock_pg.ner.owners import NameIndex
@@ -17,6 +16,7 @@ _ADDRESS = re.compile(
     rf"(?P<domain>[A-Z0-9\-]{{1,63}}(?:(?:\."
     rf"|\s?\.\s?(?={_TOP_DOMAINS}(?![A-Z0-9])))[A-Z0-9\-]{{1,63}}){{1,6}})"
 )
+_SIGN = re.compile("@")
 _INSTITUTIONAL_BOX = re.compile(
     r"NOTIFIC|TUTELAS?|JURIDIC|ATENCION|CONTACTO|SERVICIO|PQR|DEFENSAJUD|PROCESOSJUD|BUZON"
     r"|CORRESPONDENCIA"
@@ -53,13 +53,15 @@ _CONTEXT_LINES = 6
 _CONTEXT_CHARACTERS = 300
 
 
-def find_mails(view: View, parties: Sequence[Entity]) -> list[Entity]:
+def find_mails(view: View, index: NameIndex) -> list[Entity]:
     """Find mail addresses, each once however it was read, with the party they seem to belong to."""
-    index = NameIndex(view, parties)
+    matches = list(find_around(_SIGN, _ADDRESS, view.plain, LONGEST_LOCAL_PART + 1))
+    if not matches:
+        return []
     by_lawyer = _ACTS_FOR.search(view.folded) is not None
     names = Vocabulary(index.plaintiff_words())
     found: dict[str, Entity] = {}
-    for match in _ADDRESS.finditer(view.plain):
+    for match in matches:
         start, end = match.span()
         while end > start and view.plain[end - 1] in ".-":
             end -= 1
@@ -115,7 +117,7 @@ def _owner(
         return cue if isinstance(cue, Role) else None
     plaintiffs = [entity for entity in index.parties if entity.role is Role.DEMANDANTE]
     if _is_institutional(local, domain):
-        if plaintiffs and all(not is_person(View(entity.value).folded) for entity in plaintiffs):
+        if plaintiffs and all(not is_person(fold_name(entity.value)) for entity in plaintiffs):
             return None if _STATE_DOMAIN.search(domain) else Role.DEMANDANTE
         return Role.DEMANDADO
     if not plaintiffs or by_lawyer:

@@ -40,20 +40,22 @@ class Vocabulary:
 
     def respelled_in_place(self, text: str) -> str:
         """Spell the words of a text as the vocabulary does where that keeps their length."""
-        return _CUE_WORD.sub(self._respelled_cue, text)
+        # Few words are misread, so few texts need more than a look at their words.
+        if all(self._respelled_cue(word) == word for word in set(_CUE_WORD.findall(text))):
+            return text
+        return _CUE_WORD.sub(lambda match: self._respelled_cue(match.group()), text)
 
-    def _respelled_cue(self, match: re.Match[str]) -> str:
-        word: str = match.group()
+    def _respelled_cue(self, word: str) -> str:
         known = self._cues.get(word)
         if known is None:
-            meant = self._respelled_piece(match)
+            meant = self._respelled_word(word)
             known = meant if len(meant) == len(word) else word
             if len(self._cues) < _MOST_KEPT:
                 self._cues[word] = known
         return known
 
     def _respelled_piece(self, match: re.Match[str]) -> str:
-        piece: str = match.group()
-        if piece in self._words:
-            return piece
-        return self._by_shape.get(shape(piece), piece)
+        return self._respelled_word(match.group())
+
+    def _respelled_word(self, word: str) -> str:
+        return word if word in self._words else self._by_shape.get(shape(word), word)

@@ -6,14 +6,18 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from string import ascii_uppercase, digits
 
-from sherlock_pg.ner.folding import View, collapse_spaces
+from sherlock_pg.ner.folding import View, collapse_spaces, fold_name
 from sherlock_pg.ner.lexicon import DEFENDANT, GIVEN_NAMES, INSTITUTION, PLAINTIFF, is_person
 from sherlock_pg.ner.roles import Entity, Role
 
 _REACH = 420
 _MISREAD_REACH = 160
 _SAME_NAME = 0.75
+_CAPITALS = frozenset(ascii_uppercase)
+_WORD_CHARACTERS = _CAPITALS | frozenset(digits)
+_LONGEST_GAP = 3
 _SOMEBODY_ELSE = re.compile(
     r"(?<![A-Z])(?:REPRESENTAD[OA]\s+(?:LEGALMENTE|JUDICIALMENTE|POR)|REPRESENTANTE\s+LEGAL"
     r"|REPRESENTACION(?:\s+LEGAL)?\s+DE"
@@ -54,6 +58,37 @@ _NAMED_PERSON = re.compile(
 )
 
 
+class _Name:
+    """A folded name that others are compared with."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._places: dict[str, int] = {}
+        for place, char in enumerate(name):
+            self._places[char] = self._places.get(char, 0) | 1 << place
+
+    def resembles(self, name: str) -> bool:
+        """Tell whether a bad scan may have turned the one into the other."""
+        if name == self._name:
+            return True
+        needed = _SAME_NAME * (len(self._name) + len(name)) / 2
+        if min(len(self._name), len(name)) < needed or self._longest_common(name) < needed:
+            return False
+        return SequenceMatcher(None, self._name, name, autojunk=False).ratio() >= _SAME_NAME
+
+    def _longest_common(self, name: str) -> int:
+        """Give the length of the longest common subsequence: no ratio is above what it allows.
+
+        One bit for each place of the name (Hyyrö 2004), cleared where the subsequence grows.
+        """
+        everywhere = (1 << len(self._name)) - 1
+        row = everywhere
+        for char in name:
+            hits = row & self._places.get(char, 0)
+            row = (row + hits | row - hits) & everywhere
+        return len(self._name) - row.bit_count()
+
+
 class NameIndex:
     """Where the parties of a text are named."""
 
@@ -61,23 +96,18 @@ class NameIndex:
         self._view = view
         self._text = view.folded
         self.parties = list(parties)
-        self._mentions = sorted(self._find_mentions(self.parties))
-        self._people = sorted(
-            self._find_mentions([each for each in self.parties if not _is_company(each)])
-        )
-        self._folded_names = [(View(entity.value).folded, entity.role) for entity in parties]
-        self._plaintiffs = [entity for entity in parties if entity.role is Role.DEMANDANTE]
-
-    def _find_mentions(self, parties: Sequence[Entity]) -> Iterator[tuple[int, Role]]:
-        """Give the end of each mention of a party, by the first three words of a long name too."""
+        self._mentions: list[tuple[int, Role]] = []
+        self._people: list[tuple[int, Role]] = []
         for entity in parties:
-            words = re.findall(r"[A-Z0-9]+", View(entity.value).folded)
-            for spelled in (words, words[:3] if len(words) > 3 else []):
-                if not spelled:
-                    continue
-                pattern = r"[^A-Z0-9]{1,3}".join(map(re.escape, spelled))
-                for match in re.finditer(rf"(?<![A-Z]){pattern}(?![A-Z])", self._text):
-                    yield match.end(), entity.role
+            mentions = [(end, entity.role) for end in _mentions(self._text, entity.value)]
+            self._mentions += mentions
+            if not _is_company(entity):
+                self._people += mentions
+        self._mentions.sort()
+        self._people.sort()
+        self._names = [(_Name(fold_name(entity.value)), entity.role) for entity in parties]
+        self._plaintiffs = [entity for entity in parties if entity.role is Role.DEMANDANTE]
+        self._alike: dict[str, Role | None] = {}
 
     def nearest_before(self, offset: int, reach: int = _REACH) -> tuple[int, Role] | None:
         """Give the end and role of the mention of a party nearest before an offset."""
@@ -139,11 +169,11 @@ class NameIndex:
 
     def _party_like(self, name: str) -> Role | None:
         """Give the role of the party whose name a bad scan may have turned into this one."""
-        for folded, role in self._folded_names:
-            matcher = SequenceMatcher(None, folded, name, autojunk=False)
-            if matcher.real_quick_ratio() >= _SAME_NAME and matcher.ratio() >= _SAME_NAME:
-                return role
-        return None
+        if name not in self._alike:
+            self._alike[name] = next(
+                (role for party, role in self._names if party.resembles(name)), None
+            )
+        return self._alike[name]
 
     def _misread_before(self, start: int) -> tuple[int, Role] | None:
         """Give the end and role of the last name near before an id that resembles a party's."""
@@ -157,7 +187,7 @@ class NameIndex:
 
     def may_belong_to_plaintiff(self, start: int, end: int) -> bool:
         """Tell whether an id no name stands before may be that of the only plaintiff."""
-        if len(self._plaintiffs) != 1 or not is_person(View(self._plaintiffs[0].value).folded):
+        if len(self._plaintiffs) != 1 or not is_person(fold_name(self._plaintiffs[0].value)):
             return False
         window_start = max(0, start - 160)
         paragraphs = list(re.finditer(r"\n\s*\n", self._text[window_start:start]))
@@ -188,16 +218,72 @@ class NameIndex:
             word
             for entity in self.parties
             if entity.role is role
-            for word in re.findall(r"[A-Z]{4,}", View(collapse_spaces(entity.value)).folded)
+            for word in re.findall(r"[A-Z]{4,}", fold_name(collapse_spaces(entity.value)))
         }
 
     def compact_names(self, role: Role) -> list[str]:
         """Give the names of a role without spaces or punctuation."""
         return [
-            re.sub(r"[^A-Z0-9]", "", View(entity.value).folded)
+            re.sub(r"[^A-Z0-9]", "", fold_name(entity.value))
             for entity in self.parties
             if entity.role is role
         ]
+
+
+def _mentions(text: str, name: str) -> Iterator[int]:
+    """Give the end of each mention of a party, by the first three words of a long name too."""
+    words = re.findall(r"[A-Z0-9]+", fold_name(name))
+    # Where the first words are not, the whole name is not either.
+    beginning = list(_spelled(text, words[:3]))
+    if beginning and len(words) > 3:
+        yield from _spelled(text, words)
+    yield from beginning
+
+
+def _spelled(text: str, words: Sequence[str]) -> Iterator[int]:
+    """Give the end of each place where words stand one after the other.
+
+    One to three other characters part them. There is no pattern for it: to compile one for each
+    name costs more than all the rest.
+    """
+    if not words:
+        return
+    longest = max(words, key=len)
+    place = words.index(longest)
+    taken = 0
+    at = text.find(longest)
+    while at >= 0:
+        start = _start_of(text, at, words[:place])
+        if start >= taken and (start == 0 or text[start - 1] not in _CAPITALS):
+            end = _end_of(text, at + len(longest), words[place + 1 :])
+            if end >= 0 and text[end : end + 1] not in _CAPITALS:
+                yield end
+                taken = end
+        at = text.find(longest, at + 1)
+
+
+def _start_of(text: str, at: int, words: Sequence[str]) -> int:
+    """Give where words that stand right before an offset begin, or -1."""
+    for word in reversed(words):
+        gap = at
+        while gap > 0 and at - gap < _LONGEST_GAP and text[gap - 1] not in _WORD_CHARACTERS:
+            gap -= 1
+        if gap == at or not text.endswith(word, 0, gap):
+            return -1
+        at = gap - len(word)
+    return at
+
+
+def _end_of(text: str, at: int, words: Sequence[str]) -> int:
+    """Give where words that stand right behind an offset end, or -1."""
+    for word in words:
+        gap = at
+        while text[gap : gap + 1] not in _WORD_CHARACTERS and gap - at < _LONGEST_GAP:
+            gap += 1
+        if gap == at or not text.startswith(word, gap):
+            return -1
+        at = gap + len(word)
+    return at
 
 
 def _nearest(
@@ -210,7 +296,7 @@ def _nearest(
 
 
 def _is_company(entity: Entity) -> bool:
-    return INSTITUTION.search(View(entity.value).folded) is not None
+    return INSTITUTION.search(fold_name(entity.value)) is not None
 
 
 def _is_shouted_or_titled(name: str) -> bool:

@@ -17,7 +17,7 @@ from difflib import SequenceMatcher
 
 from sherlock_pg.ner import ids, mail
 from sherlock_pg.ner.cleaning import Span, is_initials, is_institution, is_name, trim
-from sherlock_pg.ner.folding import Excerpt, View
+from sherlock_pg.ner.folding import Excerpt, View, fold_name
 from sherlock_pg.ner.labels import labelled_values
 from sherlock_pg.ner.lexicon import is_person, starts_with_given_name
 from sherlock_pg.ner.mending import Mended
@@ -30,6 +30,7 @@ from sherlock_pg.ner.narrative import (
     petitioners,
     weak_defendants,
 )
+from sherlock_pg.ner.owners import NameIndex
 from sherlock_pg.ner.roles import PARTY_ROLES, Entity, Role, Source
 from sherlock_pg.ner.speaker import principals, signers, speakers
 from sherlock_pg.ner.split import drop_local_office, split_parties
@@ -135,7 +136,7 @@ def _both(
 
 
 def _are_people(entities: list[Entity]) -> bool:
-    return all(is_person(View(entity.value).folded) for entity in entities)
+    return all(is_person(fold_name(entity.value)) for entity in entities)
 
 
 def _all_among(entities: list[Entity], others: list[Entity]) -> bool:
@@ -149,11 +150,11 @@ def _all_among(entities: list[Entity], others: list[Entity]) -> bool:
 
 def find_identifiers(view: View, parties: Sequence[Entity]) -> list[Entity]:
     """Find ids, mails, radicados and reference numbers; the parties tell whose they are."""
+    names = NameIndex(view, parties)
     return [
-        *ids.find_ids(view, parties),
-        *mail.find_mails(view, parties),
-        *ids.find_radicados(view),
-        *ids.find_references(view),
+        *ids.find_ids(view, names),
+        *mail.find_mails(view, names),
+        *ids.find_dockets_and_references(view),
     ]
 
 
