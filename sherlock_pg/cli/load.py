@@ -142,7 +142,7 @@ def load(
                 if resumed:
                     progress.say(
                         f"{counted(resumed, 'document')} of an interrupted run, not among these "
-                        "files, judged too: see sherlock.latest_verdicts"
+                        "files, read or judged too: see sherlock.latest_verdicts"
                     )
 
     counts = summary(outcomes, time.monotonic() - started)

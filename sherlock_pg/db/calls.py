@@ -171,13 +171,20 @@ def expire_leases(conn: psycopg.Connection, worker: str) -> int:
 
 
 def lease_items(
-    conn: psycopg.Connection, worker: str, limit: int, lease: timedelta, host: str
+    conn: psycopg.Connection,
+    worker: str,
+    limit: int,
+    lease: timedelta,
+    host: str,
+    *,
+    only_loaders: bool = False,
 ) -> list[Item]:
-    """Lease the next items that this host can read."""
+    """Lease the next items that this host can read; perhaps only what loaders have left."""
     return _items(
         conn,
-        "sherlock.lease_items(p_worker => %s, p_limit => %s, p_lease => %s, p_host => %s)",
-        [worker, limit, lease, host],
+        "sherlock.lease_items(p_worker => %s, p_limit => %s, p_lease => %s, p_host => %s,"
+        " p_only_loaders => %s)",
+        [worker, limit, lease, host, only_loaders],
     )
 
 

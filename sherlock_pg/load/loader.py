@@ -134,7 +134,7 @@ class Loader:
         """Load the files; outcomes are handed over in the order of the files.
 
         Returns:
-            How many documents of earlier, interrupted runs were judged too.
+            How many documents of earlier, interrupted runs were read or judged too.
 
         What some files need and is missing (tesseract, a language) is kept in
         `environment_fault`; those files are not stored. Why a new vocabulary is proposed, if one
@@ -163,7 +163,7 @@ class Loader:
                 else:
                     lifecycle.keep_index(conn, found)
                 self.refit_reason = lifecycle.refit_reason(conn, self._options.collection)
-                return self._judge_left_over(conn, progress)
+                return self._read_left_over(conn, progress) + self._judge_left_over(conn, progress)
 
     def _read_all(
         self,
@@ -351,6 +351,20 @@ class Loader:
         ).fetchone()
         doc_type, text_state = row if row is not None else ("", "")
         return replace(outcome, doc_type=doc_type, text_state=text_state, **best_match(detection))
+
+    def _read_left_over(self, conn: psycopg.Connection, progress: Progress) -> int:
+        """Read what an interrupted run had in hand, as the files inside a mail that it had read."""
+        count = 0
+        while items := calls.lease_items(
+            conn, self._worker, 1, leases.LEASE, leases.host_name(), only_loaders=True
+        ):
+            if not count:
+                progress.stage("reading what an interrupted run left", 0)
+            for item in items:
+                self._items.process(item)
+                progress.step()
+                count += 1
+        return count
 
     def _judge_left_over(self, conn: psycopg.Connection, progress: Progress) -> int:
         """Judge documents that an interrupted run stored and did not come to judge."""

@@ -244,7 +244,8 @@ create or replace function sherlock.lease_items(
     p_worker text,
     p_limit integer default 1,
     p_lease interval default '2 minutes',
-    p_host text default null
+    p_host text default null,
+    p_only_loaders boolean default false
 )
 returns setof sherlock.inbox
 language plpgsql volatile
@@ -264,6 +265,7 @@ begin
           and i.leased_until < v_now
           and (i.state = 'stored' or i.path is null or i.host is null or p_host is null
                or i.host = p_host)
+          and (i.owner is not null or not p_only_loaders)
         order by i.leased_until, i.item_id
         limit 1
         for update skip locked;
@@ -274,6 +276,7 @@ begin
               and i.gate is distinct from 'hit'
               and i.run_after <= v_now
               and (i.path is null or i.host is null or p_host is null or i.host = p_host)
+              and (i.owner is not null or not p_only_loaders)
             order by i.priority desc, i.item_id
             limit 1
             for update skip locked;
@@ -296,11 +299,12 @@ begin
 end;
 $$;
 
-comment on function sherlock.lease_items(text, integer, interval, text) is
+comment on function sherlock.lease_items(text, integer, interval, text, boolean) is
 'Gives a worker the next items to read, at most p_limit: lapsed leases first, then by priority and '
 'arrival; items with a path only where p_host can read it. State leased: to be read; stored: read '
 'before, only the verdict is due. Two workers never get the same item while its lease lasts. Items '
-'whose workers died max_attempts times are given up (reason worker_lost).';
+'whose workers died max_attempts times are given up (reason worker_lost). p_only_loaders: only what a '
+'loader that was interrupted or killed left.';
 
 -- The item, if the worker still has it.
 create or replace function sherlock._held_item(p_item_id bigint, p_worker text)
@@ -313,7 +317,7 @@ declare
 begin
     select i.* into v_item
     from sherlock.inbox as i
-    where i.item_id = p_item_id and i.state = 'leased' and i.leased_by = p_worker
+    where i.item_id = p_item_id and i.state in ('leased', 'stored') and i.leased_by = p_worker
     for update;
     if not found then
         raise exception using

@@ -38,7 +38,7 @@ _TESSERACT = """#!/bin/sh
 # The real one, with its processor time kept.
 {real} "$@"
 code=$?
-times | tail -1 >> {log}
+times >> {log}
 exit $code
 """
 

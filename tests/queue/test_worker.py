@@ -249,3 +249,47 @@ def test_what_a_killed_worker_had_is_read_at_once_by_the_next(
     assert judged == (60, 60)
     folders = [p.name for p in Path(tempfile.gettempdir()).glob(f"sherlock-reader-{process.pid}-*")]
     assert folders == []
+
+
+def test_a_verdict_that_always_fails_is_given_up(
+    db: psycopg.Connection, work: Work, text_of: TextOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enqueue(db, text_of(1), "a.txt", max_attempts=1)
+    item = db.execute("select item_id from sherlock.lease_items('w', 1)").fetchone()
+    assert item is not None
+    db.execute(
+        "select sherlock.finish_document(document_id, 'w', 'ok', %s) from sherlock.inbox",
+        [text_of(1)],
+    )
+    db.execute("select sherlock.expire_leases('w')")
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("sherlock_pg.queue.storing.calls.record_detection", fail)
+    summary = work(concurrency=1)
+    assert summary.outcomes["failed"] == 1
+    assert items(db) == [("a.txt", "dead", "new", "error")]
+    # What was read stays, and can be judged by another version.
+    assert db.execute("select status from sherlock.documents").fetchone() == ("ok",)
+
+
+def test_load_reads_what_an_interrupted_load_left(
+    db: psycopg.Connection,
+    sherlock: Callable[..., Any],
+    write: Callable[[str, int], Path],
+    text_of: TextOf,
+) -> None:
+    """A container was stored, then the loader was killed: its attachment is in the queue."""
+    db.execute(
+        "insert into sherlock.inbox (content, name, owner) values (%s, 'anexo.txt', 'x')",
+        [text_of(1).encode()],
+    )
+    enqueue(db, text_of(2), "de-otro.txt")
+    ran = sherlock("load", write("c.txt", 3), "--ner-model", "none")
+    assert ran.code == 0, ran.err
+    assert "1 document of an interrupted run" in ran.err
+    assert items(db)[:2] == [
+        ("anexo.txt", "done", "new", None),
+        ("de-otro.txt", "queued", "new", None),
+    ]
