@@ -213,10 +213,10 @@ class CrashRun:
 
     def _drain(self) -> None:
         """Let everything that arrived be read."""
-        for folder in self._folders:
-            done = self._start("load", "--ner-model", "none", str(folder)).wait(_DRAIN_SECONDS)
-            if done not in (0, 1):
-                raise RuntimeError(f"load ended with {done}")
+        folders = [str(folder) for folder in self._folders]
+        done = self._start("load", "--ner-model", "none", *folders).wait(_DRAIN_SECONDS)
+        if done not in (0, 1):
+            raise RuntimeError(f"load ended with {done}")
         deadline = time.monotonic() + _DRAIN_SECONDS
         with self._connection() as conn:
             while time.monotonic() < deadline:
