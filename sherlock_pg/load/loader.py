@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Protocol
 
 import psycopg
-from psycopg.rows import class_row
 
 from sherlock_pg.db import calls
 from sherlock_pg.db.connection import connect
 from sherlock_pg.errors import EnvironmentFault, SherlockError
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
-from sherlock_pg.load.outcome import Outcome, best_match, copy_of_file, from_gate
+from sherlock_pg.load.outcome import Outcome, best_match, from_gate
 from sherlock_pg.load.reading import DocumentReader
+from sherlock_pg.load.slots import ReadFile, Slot, claim_of, clock, is_stored_since
 from sherlock_pg.load.walk import storable
 from sherlock_pg.queue import leases
 from sherlock_pg.queue.item import ItemReader
@@ -66,41 +66,6 @@ class LoadOptions:
     retry_failed: bool = False
 
 
-@dataclass(frozen=True)
-class _Read:
-    """A file that was read: what is to be said of it, and the files that were inside."""
-
-    outcome: Outcome
-    attachments: tuple[calls.Item, ...] = ()
-
-
-@dataclass
-class _Slot:
-    """A file in order: its outcome is known, or its document is still being read.
-
-    Attributes:
-        outcome: what is known of it so far.
-        reading: gives the outcome once the file is read.
-        copy_of: the reading, in this run, of an earlier file with the same bytes.
-        is_attachment: it was inside another file, so it is not one of those to count.
-    """
-
-    outcome: Outcome
-    reading: Future[_Read] | None = None
-    copy_of: Future[_Read] | None = None
-    is_attachment: bool = False
-
-    def settle(self) -> tuple[calls.Item, ...]:
-        """Wait for the reading that the outcome depends on; return what was inside the file."""
-        if self.reading is not None:
-            read = self.reading.result()
-            self.outcome = read.outcome
-            return read.attachments
-        if self.copy_of is not None:
-            self.outcome = copy_of_file(self.outcome, self.copy_of.result().outcome)
-        return ()
-
-
 class Loader:
     """Loads files into a collection.
 
@@ -125,7 +90,7 @@ class Loader:
         self.environment_fault: EnvironmentFault | None = None
         self.refit_reason: str | None = None
         self._handled: set[int] = set()
-        self._being_read: dict[int, Future[_Read]] = {}
+        self._being_read: dict[int, Future[ReadFile]] = {}
         self._started: datetime | None = None
 
     def run(
@@ -144,7 +109,7 @@ class Loader:
             KeyboardInterrupt: after the claims were given back.
         """
         with self._open() as conn:
-            self._started = _now(conn)
+            self._started = clock(conn)
             self._items = ItemReader(self._connections, self._reader, self._worker)
             calls.create_collection(conn, self._options.collection)
             found = lifecycle.state(conn, self._options.collection)
@@ -171,10 +136,10 @@ class Loader:
         files: Sequence[Path],
         progress: Progress,
         on_outcome: Callable[[Outcome], None] | None,
-    ) -> list[_Slot]:
+    ) -> list[Slot]:
         """Read all files; with `on_outcome` judge each as soon as it is its turn."""
-        waiting: deque[_Slot] = deque()
-        done: list[_Slot] = []
+        waiting: deque[Slot] = deque()
+        done: list[Slot] = []
         free = threading.Semaphore(self._options.workers * _CLAIMS_AHEAD)
 
         def collect(*, wait: bool) -> None:
@@ -209,12 +174,12 @@ class Loader:
         path: Path,
         pool: ThreadPoolExecutor,
         free: threading.Semaphore,
-    ) -> _Slot:
+    ) -> Slot:
         shown = storable(path)
         try:
             found = fingerprint(path)
         except UnreadableFile as error:
-            return _Slot(
+            return Slot(
                 Outcome(
                     file=shown,
                     status="failed",
@@ -248,13 +213,13 @@ class Loader:
 
     def _take_attachment(
         self, conn: psycopg.Connection, container: str, item: calls.Item, pool: ThreadPoolExecutor
-    ) -> _Slot:
+    ) -> Slot:
         """Have a file read that was inside another one; it is leased to this loader."""
         if item.document_id is None:
             raise RuntimeError(f"attachment {item.item_id} without a document")
         shown = f"{container} > {item.name}"
         if item.state != "leased":
-            slot = self._known(conn, shown, _claim_of(conn, item, item.document_id))
+            slot = self._known(conn, shown, claim_of(conn, item, item.document_id))
         else:
             outcome = Outcome(
                 file=shown, status="pending", gate="new", document_id=item.document_id
@@ -269,25 +234,25 @@ class Loader:
             slot = self._reading(item.document_id, outcome, future)
         return replace(slot, is_attachment=True)
 
-    def _known(self, conn: psycopg.Connection, shown: str, claim: calls.Claim) -> _Slot:
+    def _known(self, conn: psycopg.Connection, shown: str, claim: calls.Claim) -> Slot:
         """Return the slot of a file whose bytes are known."""
         if claim.document_id in self._handled or (
             claim.outcome == "exists"
             and not claim.is_judged
-            and _is_stored_since(conn, claim.document_id, self._started)
+            and is_stored_since(conn, claim.document_id, self._started)
         ):
             # A copy of an earlier file of this run, or a file that another loader has just
             # stored: its verdict comes with that.
             claim = replace(claim, is_judged=True)
         self._handled.add(claim.document_id)
-        return _Slot(
+        return Slot(
             from_gate(shown, claim, claim.reason), copy_of=self._being_read.get(claim.document_id)
         )
 
-    def _reading(self, document_id: int, outcome: Outcome, future: Future[_Read]) -> _Slot:
+    def _reading(self, document_id: int, outcome: Outcome, future: Future[ReadFile]) -> Slot:
         self._being_read[document_id] = future
         self._handled.add(document_id)
-        return _Slot(outcome, future)
+        return Slot(outcome, future)
 
     def _read_and_store(
         self,
@@ -296,16 +261,16 @@ class Loader:
         outcome: Outcome,
         *,
         depth: int = 0,
-    ) -> _Read:
+    ) -> ReadFile:
         if self._stop.is_set():
-            return _Read(outcome)
+            return ReadFile(outcome)
         try:
             with file as (path, expected):
                 reading = self._reader.read(path, expected or fingerprint(path), depth=depth)
         except EnvironmentFault as fault:
             # Not the document's fault: it stays unknown, and what can be read goes on.
             self.environment_fault = fault
-            return _Read(
+            return ReadFile(
                 replace(
                     outcome,
                     status="failed",
@@ -316,7 +281,7 @@ class Loader:
             )
         if self._stop.is_set():
             # The children were killed under this reading: what it says is not true of the file.
-            return _Read(outcome)
+            return ReadFile(outcome)
         stored = store(
             self._connections,
             document_id,
@@ -328,7 +293,7 @@ class Loader:
             name=outcome.file,
         )
         reading = stored.reading
-        return _Read(
+        return ReadFile(
             replace(
                 outcome,
                 status=reading.status,
@@ -416,35 +381,3 @@ class Loader:
 
     def _open(self) -> psycopg.Connection:
         return connect(self._conninfo, autocommit=True)
-
-
-def _claim_of(conn: psycopg.Connection, item: calls.Item, document_id: int) -> calls.Claim:
-    """Return what the gate said of an attachment whose bytes are known."""
-    with conn.cursor(row_factory=class_row(calls.Claim)) as cursor:
-        claim = cursor.execute(
-            "select d.document_id,"
-            " case when d.status = 'pending' then 'busy' else 'exists' end as outcome, d.name,"
-            " d.status, d.reason, exists (select from sherlock.detections as v"
-            "  where v.document_id = d.document_id) as is_judged, false as is_same_source"
-            " from sherlock.documents as d where d.document_id = %s",
-            [document_id],
-        ).fetchone()
-    if claim is None:
-        raise RuntimeError(f"the document of attachment {item.item_id} vanished")
-    return claim
-
-
-def _now(conn: psycopg.Connection) -> datetime:
-    row = conn.execute("select clock_timestamp()").fetchone()
-    if row is None:
-        raise RuntimeError("no clock")
-    now: datetime = row[0]
-    return now
-
-
-def _is_stored_since(conn: psycopg.Connection, document_id: int, moment: datetime | None) -> bool:
-    row = conn.execute(
-        "select from sherlock.documents where document_id = %s and indexed_at >= %s",
-        [document_id, moment],
-    ).fetchone()
-    return row is not None
