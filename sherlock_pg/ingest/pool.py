@@ -25,8 +25,8 @@ from sherlock_pg.ingest.extract import Progress
 from sherlock_pg.ingest.model import Extraction, ExtractOptions, OcrMode, Status
 from sherlock_pg.ingest.reasons import Reason
 
-DOCUMENTS_PER_CHILD = 50
-"""A child is replaced after so many documents: parsers leak."""
+DOCUMENTS_PER_CHILD = 250
+"""A child is replaced after so many documents: parsers may leak; 600 native PDFs left nothing."""
 
 _MAX_ANSWER_BYTES = 1 << 30
 _STDERR_TAIL_BYTES = 4000

@@ -23,6 +23,7 @@ declare
     v_item_id bigint;
     v_before sherlock.documents;
     v_judged_against bigint[];
+    v_canonical_text text;
 begin
     if p_status is null or p_status not in ('ok', 'partial', 'failed') then
         raise exception using
@@ -56,13 +57,16 @@ begin
         insert into sherlock.document_readings
         select r.* from sherlock._present_readings(array[p_document_id], 'ocr') as r;
     end if;
+    if p_content is not null then
+        v_canonical_text := sherlock.canonical_text(p_content);
+    end if;
     update sherlock.documents as d
     set status = p_status,
         content = p_content,
         doc_type = case
             when p_doc_type <> 'auto' then p_doc_type
             when p_content is null then 'default'
-            else sherlock.guess_doc_type(p_content)
+            else sherlock._guess_doc_type(p_content, v_canonical_text)
         end,
         media_type = p_media_type,
         reason = p_reason,
@@ -79,7 +83,10 @@ begin
     from jsonb_to_recordset(p_pages) as p (
         number integer, method text, char_count integer, quality real);
     perform sherlock.store_entities(p_document_id, p_entities);
-    perform sherlock.index_documents(array[p_document_id]);
+    if p_content is not null then
+        perform sherlock._index_canonical_texts(
+            array[p_document_id], array[p_content], array[v_canonical_text]);
+    end if;
     update sherlock.documents as d
     set processing = p_processing || jsonb_build_object(
         'store_seconds', round(extract(epoch from clock_timestamp() - v_started), 4))
@@ -90,7 +97,9 @@ begin
         update sherlock.inbox as i
         set state = 'stored', stored_at = clock_timestamp()
         where i.item_id = v_item_id;
-        perform sherlock._rejudge(v_judged_against, 'changed');
+        if v_judged_against <> '{}' then
+            perform sherlock._rejudge(v_judged_against, 'changed');
+        end if;
     end if;
 end;
 $$;

@@ -23,6 +23,10 @@ security definer
 set search_path from current
 as $$
 begin
+    -- insert … on conflict do update fires both triggers, one of them for no row.
+    if not exists (select from new_detections) then
+        return null;
+    end if;
     perform sherlock._withdraw_reviews(array(select n.document_id from new_detections as n));
     -- What a person decided is not asked again, unless one of the two texts changed since.
     insert into sherlock.review_queue as q (

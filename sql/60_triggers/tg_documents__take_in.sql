@@ -43,6 +43,18 @@ declare
     v_texts text[];
     v_document_id bigint;
 begin
+    -- Most updates change nothing that was judged: what a reader is doing, what it noted.
+    if not exists (
+        select
+        from new_documents as n
+        join old_documents as o using (document_id)
+        where (n.collection_id, n.doc_type, n.flags)
+              is distinct from (o.collection_id, o.doc_type, o.flags)
+           or n.content is distinct from o.content)
+    then
+        return null;
+    end if;
+
     select n.document_id into v_document_id
     from new_documents as n
     join old_documents as o using (document_id)

@@ -26,14 +26,21 @@ language plpgsql
 security definer
 set search_path from current
 as $$
+declare
+    v_document_ids bigint[];
 begin
     if tg_op in ('INSERT', 'UPDATE') then
-        perform sherlock._refresh_entity_profiles(
-            array(select distinct n.document_id from new_entities as n));
+        v_document_ids := array(select distinct n.document_id from new_entities as n);
+        if v_document_ids <> '{}' then
+            perform sherlock._refresh_entity_profiles(v_document_ids);
+        end if;
     end if;
     if tg_op in ('DELETE', 'UPDATE') then
-        perform sherlock._refresh_entity_profiles(
-            array(select distinct o.document_id from old_entities as o));
+        v_document_ids := array(select distinct o.document_id from old_entities as o);
+        -- A document that is new had none.
+        if v_document_ids <> '{}' then
+            perform sherlock._refresh_entity_profiles(v_document_ids);
+        end if;
     end if;
     return null;
 end;
