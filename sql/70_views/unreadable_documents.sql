@@ -14,7 +14,7 @@ return case p_code
     when 'changed_while_read' then
         'run again when it is complete'
     when 'unsupported_type' then
-        'convert it to PDF (an office document: export as PDF) and load that'
+        'save it as PDF and load that (an old DOC also as DOCX, an Outlook MSG as EML)'
     when 'too_big' then
         'split the file into smaller ones, or scan it again at 200 to 300 dpi'
     when 'encrypted' then

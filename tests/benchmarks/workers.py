@@ -115,11 +115,13 @@ def measure(native: int, scanned: int, concurrency: int) -> dict[str, Any]:
     try:
         with scratch_database() as conn:
             url = conn.info.dsn + f" password={conn.info.password}"
-            say("a first vocabulary")
-            send(conn, native_documents(50), "first")
+            # So many that the vocabulary is not fitted anew while it is measured.
+            first = native + scanned + 1
+            say(f"{first} documents and their vocabulary")
+            send(conn, native_documents(first), "first")
             empty_the_queue(conn, url, concurrency, {})
             say(f"{native} native documents")
-            pages = send(conn, _others(native_documents(50 + native), 50), "native")
+            pages = send(conn, _others(native_documents(first + native), first), "native")
             cost = empty_the_queue(conn, url, concurrency, {})
             figures["native"] = {
                 "documents": pages,
