@@ -5,7 +5,15 @@ hold for all of them: `document_id` leads every per-document table; per-document
 other only on it; no foreign key by candidate; small configuration tables are joined freely.
 """
 
-from sherlock_pg.db.tables import documents, inbox, judgement, levels, readings, watches
+from sherlock_pg.db.tables import (
+    clusters,
+    documents,
+    inbox,
+    judgement,
+    levels,
+    readings,
+    watches,
+)
 from sherlock_pg.db.tables.columns import (
     FOLDED_FEATURES,
     MAX_FEATURES,
@@ -19,6 +27,7 @@ __all__ = [
     "MAX_FEATURES",
     "PROJECTION_BITS",
     "SCHEMA",
+    "clusters",
     "documents",
     "inbox",
     "judgement",
