@@ -67,6 +67,8 @@ _HINTS_BY_SQLSTATE = {
     "3F000": "run: sherlock-pg db upgrade",
     "42P01": "run: sherlock-pg db upgrade",
     "42883": "run: sherlock-pg db upgrade",
+    "25006": "the database takes no writes: connect to the primary server, or look whether "
+    "default_transaction_read_only is set",
     "42501": "connect as the owner of the sherlock schema, or ask the owner for a grant",
     "28P01": "check the user and password in --database-url, SHERLOCK_DATABASE_URL or PG*",
     "3D000": "create the database first: createdb NAME",

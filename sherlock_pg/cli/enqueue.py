@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _VERDICT = (
     "select d.name, d.status, v.recommended_action, v.confidence, v.best_score, v.best_match_id,"
-    " o.name from sherlock.documents as d"
+    " o.name, (select count(*) from sherlock.document_attachments as a"
+    "  where a.document_id = d.document_id) from sherlock.documents as d"
     " left join sherlock.detections as v using (document_id)"
     " left join sherlock.documents as o on o.document_id = v.best_match_id"
     " where d.document_id = %s"
@@ -41,6 +42,7 @@ _VERDICT_COLUMNS = (
     "score",
     "best_match_id",
     "best_match",
+    "files_inside",
 )
 _COLUMNS = ("file", "item_id", "state", "gate", "document_id", "reason", "detail")
 
@@ -159,6 +161,8 @@ def _line(result: dict[str, Any], *, with_verdict: bool) -> str:
         )
         if result["best_match_id"] is not None:
             text += f"  =  {printable(result['best_match'] or '')} (#{result['best_match_id']})"
+        if result["files_inside"]:
+            text += f"  [{counted(result['files_inside'], 'file')} inside, judged on their own]"
     elif result["gate"] == "hit" and result["state"] == "done":
         text += f"  =  known as #{result['document_id']}"
     elif result["document_id"] is not None:
@@ -185,8 +189,9 @@ def _write(results: list[dict[str, Any]], output_format: str, *, is_waiting: boo
         columns = (*_COLUMNS, *(_VERDICT_COLUMNS if is_waiting else ()))
         click.echo(csv_text(results, columns), nl=False)
     click.echo(
-        f"{counted(counts['files'], 'file')}: {counts['queued']} queued,"
-        f" {counts['known_bytes']} known by their bytes, {counts['failed']} failed",
+        f"{counted(counts['files'], 'file')}: "
+        + (f"{counts['done']} done," if is_waiting else f"{counts['queued']} queued,")
+        + f" {counts['known_bytes']} known by their bytes, {counts['failed']} failed",
         err=output_format == "csv",
     )
 

@@ -15,6 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+ID = click.IntRange(1, 2**63 - 1)
+"""What an id on the command line may be: PostgreSQL's bigint."""
+
 FORMATS = ("table", "json", "csv")
 
 format_option = click.option(

@@ -10,7 +10,7 @@ import click
 import psycopg
 
 from sherlock_pg.cli.context import CliContext, pass_context
-from sherlock_pg.cli.output import counted, format_option, printable, write_rows
+from sherlock_pg.cli.output import ID, counted, format_option, printable, write_rows
 from sherlock_pg.cli.reading_options import explain_code
 from sherlock_pg.db import calls, monitoring
 from sherlock_pg.errors import ExitCode, UsageError
@@ -77,7 +77,11 @@ def status(
 @reason_option
 @collection_option
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Items at most."
+    "--limit",
+    type=click.IntRange(1, 2**31 - 1),
+    default=100,
+    show_default=True,
+    help="Items at most.",
 )
 @format_option
 @pass_context
@@ -114,7 +118,7 @@ def dead(
 @queue.command()
 @reason_option
 @collection_option
-@click.option("--id", "item_ids", type=int, multiple=True, help="Only this item; can be repeated.")
+@click.option("--id", "item_ids", type=ID, multiple=True, help="Only this item; can be repeated.")
 @click.option("--all", "is_all", is_flag=True, help="All items that were given up.")
 @pass_context
 def retry(

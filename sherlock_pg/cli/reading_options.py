@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,23 @@ doc_type_option = click.option(
     help="Type that chooses the thresholds: auto reads it from each text; else a type that has "
     "a configuration.",
 )
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds: neither nan nor endless."""
+
+    name = "seconds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or refuse it."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number of seconds", param, ctx)
+        return number
+
+
 _READING = (
     click.option(
         "--ocr",
@@ -55,7 +73,7 @@ _READING = (
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(min=1),
+        type=Seconds(min=1),
         default=120.0,
         show_default=True,
         help="Seconds that a document may take; each page that needs OCR adds 15.",

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from sherlock_pg.cli.context import CliContext, pass_context
-from sherlock_pg.cli.output import counted, format_option, write_rows, write_table
+from sherlock_pg.cli.output import ID, counted, format_option, write_rows, write_table
 from sherlock_pg.cli.progress import ProgressReporter, open_progress
 from sherlock_pg.errors import ExitCode, UsageError
 
@@ -48,7 +48,7 @@ _COUNTED_COLUMNS = (
 _FILTERS = (
     click.option("--collection", help="Only this collection. Default: all."),
     click.option("--doc-type", help="Only this type."),
-    click.option("--id", "ids", type=int, multiple=True, help="Only this document; repeatable."),
+    click.option("--id", "ids", type=ID, multiple=True, help="Only this document; repeatable."),
     click.option(
         "--status", type=click.Choice(["ok", "partial", "failed"]), help="Only this status."
     ),
@@ -61,7 +61,7 @@ _FILTERS = (
     ),
     click.option("--since", type=click.DateTime(), help="Only what arrived then or later."),
     click.option("--until", type=click.DateTime(), help="Only what arrived before."),
-    click.option("--after-id", type=int, help="Only documents after this one: goes on with --all."),
+    click.option("--after-id", type=ID, help="Only documents after this one: goes on with --all."),
     click.option("--all", "is_all", is_flag=True, help="Documents that are up to date too."),
 )
 
@@ -91,7 +91,11 @@ def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
     help="With --ocr: pages that need it, or all. Default: as the worker is set.",
 )
 @click.option(
-    "--priority", type=int, default=0, show_default=True, help="With --ocr: higher ones are first."
+    "--priority",
+    type=click.IntRange(-1000, 1000),
+    default=0,
+    show_default=True,
+    help="With --ocr: higher ones are first.",
 )
 @format_option
 @pass_context
@@ -195,9 +199,10 @@ def _write_unreadable(conn: psycopg.Connection, selection: Selection, output_for
     with conn.cursor(row_factory=dict_row) as cur:
         rows = cur.execute(listed(selection), selection.parameters).fetchall()
     write_rows(rows, _LISTED_COLUMNS, output_format)
-    if rows:
+    excluded = sum(row["text_state"] == "excluded" for row in rows)
+    if excluded:
         click.echo(
-            f"{counted(len(rows), 'document')} that only exact copies match; to let one take part "
+            f"{counted(excluded, 'document')} that only exact copies match; to let one take part "
             "as it is: select sherlock.accept_reading(document_id)",
             err=True,
         )

@@ -13,7 +13,12 @@ import click
 
 from sherlock_pg.cli.context import CliContext, pass_context
 from sherlock_pg.cli.output import counted
-from sherlock_pg.cli.reading_options import default_workers, open_reader, worker_reading_options
+from sherlock_pg.cli.reading_options import (
+    Seconds,
+    default_workers,
+    open_reader,
+    worker_reading_options,
+)
 from sherlock_pg.db.connection import connect
 from sherlock_pg.errors import ExitCode
 
@@ -30,7 +35,7 @@ from sherlock_pg.errors import ExitCode
 @click.option("--until-empty", is_flag=True, help="Stop when nothing is due any more.")
 @click.option(
     "--grace",
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0),
     default=30.0,
     show_default=True,
     help="Seconds that files being read may take when the worker is told to stop.",
@@ -93,6 +98,7 @@ def worker(
 
         signal.signal(signal.SIGTERM, stop)
         signal.signal(signal.SIGINT, stop)
+        _warn_of_what_is_missing(reading)
         summary = service.run(until_empty=until_empty)
 
     outcomes = summary.outcomes
@@ -102,3 +108,16 @@ def worker(
         + (f": {named}" if named else "")
     )
     return ExitCode.SOME_FAILED if outcomes["failed"] else ExitCode.OK
+
+
+def _warn_of_what_is_missing(reading: dict[str, Any]) -> None:
+    """Say at once that scans will be left to others, and why."""
+    from sherlock_pg.ingest.ocr import check_tesseract
+
+    if reading["ocr"] == "never":
+        return
+    found = check_tesseract(reading["languages"])
+    if found.problem:
+        logging.getLogger(__name__).warning(
+            "scans are left to other workers: %s; %s", found.problem, found.hint
+        )

@@ -202,15 +202,21 @@ def identify_item(
 
 
 def retry_item(
-    conn: psycopg.Connection, item_id: int, worker: str, reason: str, detail: str | None
+    conn: psycopg.Connection,
+    item_id: int,
+    worker: str,
+    reason: str,
+    detail: str | None,
+    *,
+    is_counted: bool = True,
 ) -> bool:
     """Put an item back to be tried later; False if it was tried often enough."""
     return bool(
         _scalar(
             conn,
             "select sherlock.retry_item(p_item_id => %s, p_worker => %s, p_reason => %s,"
-            " p_reason_detail => %s)::integer",
-            [item_id, worker, reason, detail],
+            " p_reason_detail => %s, p_is_counted => %s)::integer",
+            [item_id, worker, reason, detail, is_counted],
         )
     )
 

@@ -6,6 +6,7 @@ even when it has nothing to do.
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import shutil
 import subprocess
@@ -70,7 +71,7 @@ class TesseractCheck:
 
 
 class OcrUnavailable(Exception):
-    """Tesseract or a language pack is missing; not the fault of any document."""
+    """Tesseract, a language pack or room on the disk is missing; not the fault of any document."""
 
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__(problem)
@@ -209,6 +210,11 @@ def _recognise_batch(
     except OcrUnavailable:
         raise
     except Exception as error:  # OCRmyPDF leaks errors of every library below it
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise OcrUnavailable(
+                f"no space left in {tempfile.gettempdir()} for OCR",
+                "make space there, or set TMPDIR to a folder with more",
+            ) from error
         if len(numbers) == 1:
             return {numbers[0]: _failed_page(error)}
         outcomes: dict[int, PageOcr] = {}

@@ -146,10 +146,11 @@ class Loader:
             while waiting and (wait or waiting[0].reading is None or waiting[0].reading.done()):
                 slot = waiting.popleft()
                 attached = slot.settle()
-                waiting.extendleft(
-                    self._take_attachment(conn, slot.outcome.file, item, pool)
-                    for item in reversed(attached)
-                )
+                # In their order, so that of two copies the first is the one that is read.
+                inside = [
+                    self._take_attachment(conn, slot.outcome.file, item, pool) for item in attached
+                ]
+                waiting.extendleft(reversed(inside))
                 if on_outcome is None:
                     done.append(slot)
                 else:

@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 
 from sherlock_pg.db import calls
+from sherlock_pg.ingest.model import MAX_ATTACHMENT_DEPTH
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
 from sherlock_pg.load.outcome import Outcome, best_match, from_gate
 from sherlock_pg.load.reading import DocumentReader
@@ -75,7 +76,8 @@ class Preview:
         return outcome
 
     def _read(self, path: Path, shown: str, found: Fingerprint, limit: int | None) -> Outcome:
-        reading = self._reader.read(path, found)
+        # What is inside a mail or an archive is not compared, and a flag says so.
+        reading = self._reader.read(path, found, depth=MAX_ATTACHMENT_DEPTH)
         outcome = Outcome(
             file=shown,
             status=reading.status,
@@ -96,7 +98,19 @@ class Preview:
             doc_type=self._doc_type,
             limit=limit,
         )
-        return replace(outcome, **best_match(detection))
+        return replace(
+            outcome,
+            text_state=self._text_state(reading.content, reading.flags),
+            **best_match(detection),
+        )
+
+    def _text_state(self, text: str, flags: list[str]) -> str:
+        """Return what the text would be stored as: indexed, short, empty or excluded."""
+        row = self._conn.execute(
+            "select sherlock._text_state_of(sherlock.collection_id(%s), %s, %s)",
+            [self._collection, text, flags],
+        ).fetchone()
+        return "" if row is None else str(row[0])
 
 
 def _exists(conn: psycopg.Connection, collection: str) -> bool:

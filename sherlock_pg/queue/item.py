@@ -132,7 +132,16 @@ class ItemReader:
             return self._give_up_or_retry(item, str(error.reason), error.detail)
         except EnvironmentFault as fault:
             # Not the file's fault, and perhaps another worker has what this one lacks.
-            return self._give_up_or_retry(item, "environment", f"{fault}; {fault.hint}")
+            log.warning("this worker cannot read it: %s; %s", fault, fault.hint, extra=_about(item))
+            calls.retry_item(
+                self.connections.get(),
+                item.item_id,
+                self.name,
+                "environment",
+                f"{fault}; {fault.hint}",
+                is_counted=False,
+            )
+            return "retried"
         if self._is_abandoned.is_set():
             return "lost"
         reading = replace(reading, processing={**reading.processing, **_waited(item)})
@@ -147,6 +156,7 @@ class ItemReader:
                 reading.reason_detail,
             )
         ):
+            _log_retry(item, str(reading.reason), reading.reason_detail)
             return "retried"
         return self._store(item, document_id, reading)
 
@@ -180,7 +190,9 @@ class ItemReader:
     def _give_up_or_retry(self, item: calls.Item, reason: str, detail: str) -> str:
         conn = self.connections.get()
         if calls.retry_item(conn, item.item_id, self.name, reason, detail):
+            _log_retry(item, reason, detail)
             return "retried"
+        log.warning("given up", extra=_about(item, reason=reason, detail=detail))
         calls.bury_item(conn, item.item_id, self.name, reason, detail)
         return "failed"
 
@@ -198,7 +210,7 @@ class ItemReader:
             if content is not None:
                 path = self._folder / f"{item.item_id}-{threading.get_ident()}"
                 try:
-                    path.write_bytes(content)
+                    _write(path, content)
                     del content
                     yield path, known
                 finally:
@@ -209,6 +221,24 @@ class ItemReader:
                 Reason.MISSING_FILE, "its bytes are no longer in the database, and there is no path"
             )
         yield Path(item.path), known
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise EnvironmentFault(
+            f"cannot write to {path.parent}: {error.strerror or error}",
+            hint="make space there, or set TMPDIR to a folder with more",
+        ) from error
+
+
+def _about(item: calls.Item, **more: object) -> dict[str, dict[str, object]]:
+    return fields(item_id=item.item_id, document_id=item.document_id, name=item.name, **more)
+
+
+def _log_retry(item: calls.Item, reason: str, detail: str | None) -> None:
+    log.warning("tried again later", extra=_about(item, reason=reason, detail=detail))
 
 
 def _key(known: Fingerprint) -> tuple[bytes, int]:

@@ -129,6 +129,33 @@ return case
     else 'indexed'
 end;
 
+-- What a text that is not stored would be stored as.
+create or replace function sherlock._text_state_of(
+    p_collection_id integer,
+    p_text text,
+    p_flags text[]
+)
+returns text
+language plpgsql stable
+set search_path from current
+as $$
+declare
+    v_scheme sherlock.shingle_schemes;
+begin
+    select s.* into strict v_scheme
+    from sherlock.collections as c
+    join sherlock.shingle_schemes as s using (scheme_id)
+    where c.collection_id = p_collection_id;
+    return sherlock._text_state(
+        sherlock._distinct_shingles(
+            sherlock.shingles(
+                sherlock.canonical_text(p_text), v_scheme.shingle_kind, v_scheme.shingle_width),
+            v_scheme.min_shingles),
+        v_scheme.min_shingles,
+        sherlock._is_excluded(p_flags, null));
+end;
+$$;
+
 create or replace function sherlock._distinct_shingles(p_shingles bigint[], p_enough integer)
 returns integer
 language plpgsql immutable parallel safe

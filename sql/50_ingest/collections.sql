@@ -25,6 +25,12 @@ begin
             message = 'a collection needs a name',
             hint = 'select sherlock.create_collection(''name'')';
     end if;
+    if length(p_name) > 200 then
+        raise exception using
+            errcode = 'SH006',
+            message = format('the name of the collection has %s characters', length(p_name)),
+            hint = 'at most 200';
+    end if;
     if p_profile is null or p_profile not in ('legal', 'text') then
         raise exception using
             errcode = 'SH006',
@@ -59,5 +65,5 @@ $$;
 comment on function sherlock.create_collection(text, text, text) is
 'Makes a collection, or returns the id of the one with this name. Profile legal: parties count, '
 'and what OCR confuses is the same (scheme skeleton-2 unless p_scheme says otherwise). Profile text: '
-'no entities, the text levels weigh 0.40 and 0.60 (scheme word-2). Error: SH006 no name, no '
+'no entities, the text levels weigh 0.40 and 0.60 (scheme word-2). Error: SH006 no name or a long one, no '
 'such profile or no such scheme.';

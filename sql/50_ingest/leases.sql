@@ -176,7 +176,8 @@ create or replace function sherlock.retry_item(
     p_item_id bigint,
     p_worker text,
     p_reason text,
-    p_reason_detail text default null
+    p_reason_detail text default null,
+    p_is_counted boolean default true
 )
 returns boolean
 language plpgsql volatile
@@ -184,25 +185,31 @@ set search_path from current
 as $$
 declare
     c_first_pause constant interval := '10 seconds';
+    c_pause_of_others constant interval := '1 minute';
     c_longest_pause constant interval := '1 hour';
     v_item sherlock.inbox := sherlock._held_item(p_item_id, p_worker);
 begin
-    if v_item.attempts >= v_item.max_attempts then
+    if v_item.attempts >= v_item.max_attempts and p_is_counted then
         return false;
     end if;
     update sherlock.inbox as i
     set state = 'queued', leased_by = null, leased_until = null, reason = p_reason,
         reason_detail = p_reason_detail,
-        run_after = clock_timestamp()
-            + least(c_longest_pause, c_first_pause * power(4, least(i.attempts, 10) - 1))
+        attempts = i.attempts - case when p_is_counted then 0 else 1 end,
+        run_after = clock_timestamp() + case
+            when p_is_counted
+                then least(c_longest_pause, c_first_pause * power(4, least(i.attempts, 10) - 1))
+            else c_pause_of_others
+        end
     where i.item_id = p_item_id;
     return true;
 end;
 $$;
 
-comment on function sherlock.retry_item(bigint, text, text, text) is
+comment on function sherlock.retry_item(bigint, text, text, text, boolean) is
 'Puts an item back after an attempt that failed for a reason that may pass: it is tried again after '
 '10 s, 40 s, 160 s and so on, an hour at most. False: it was tried max_attempts times, give it up. '
+'p_is_counted false: the worker lacks something, the file was not tried; others have it in a minute. '
 'Error: SH003 the lease was lost.';
 
 create or replace function sherlock.bury_item(

@@ -90,6 +90,39 @@ when (
     or not has_table_privilege('sherlock.inbox'::regclass, 'update'))
 execute function sherlock.tg_inbox__admit();
 
+-- Workers read what they may read, not what the sender may: a path comes from who may change the
+-- queue. The others send bytes, and what the queue knows of an item is not theirs to say.
+create or replace function sherlock.tg_inbox__distrust()
+returns trigger
+language plpgsql
+set search_path from current
+as $$
+begin
+    if new.content is null and new.path is not null then
+        raise exception using
+            errcode = 'SH069',
+            message = 'only who may update sherlock.inbox may send a path',
+            detail = 'workers would read the file with their own rights',
+            hint = 'send the bytes: insert into sherlock.inbox (name, content) values (''a.pdf'', $1)';
+    end if;
+    new.owner := null;
+    new.max_attempts := 3;
+    new.depth := 0;
+    new.parent_document_id := null;
+    return new;
+end;
+$$;
+
+comment on function sherlock.tg_inbox__distrust() is
+'Before a role that may insert but not update sends a file: it sends bytes and no more. Error: SH069 '
+'a path without bytes.';
+
+create or replace trigger _050_distrust
+before insert on sherlock.inbox
+for each row
+when (not has_table_privilege('sherlock.inbox'::regclass, 'update'))
+execute function sherlock.tg_inbox__distrust();
+
 create or replace function sherlock.tg_inbox__wake()
 returns trigger
 language plpgsql

@@ -132,3 +132,42 @@ def test_an_archive_read_again_keeps_its_links(
     work(concurrency=1)
     assert db.execute(LINKS).fetchall() == before
     assert db.execute("select count(*) from sherlock.documents").fetchone() == (3,)
+
+
+def test_copies_of_what_cannot_be_read_fail_with_it(
+    sherlock: Callable[..., Any], tmp_path: Path
+) -> None:
+    word = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(900)
+    file = tmp_path / "viejos.zip"
+    file.write_bytes(archive(uno__doc=word, dos__doc=word, tres__doc=word))
+    ran = sherlock("load", file, "--format", "json", "--ner-model", "none")
+    assert ran.code == 1
+    inside = json.loads(ran.out)["documents"][1:]
+    assert [(d["status"], d["gate"], d["action"], d["reason"]) for d in inside] == [
+        ("failed", "new", "", "unsupported_type"),
+        ("failed", "hit", "", "unsupported_type"),
+        ("failed", "hit", "", "unsupported_type"),
+    ]
+
+
+def test_a_preview_says_that_it_did_not_look_inside(
+    sherlock: Callable[..., Any], tmp_path: Path, text_of: TextOf
+) -> None:
+    file = tmp_path / "correo.eml"
+    file.write_bytes(message(text_of(3), ("a.txt", text_of(4).encode())))
+    sherlock("load", file, "--collection", "otra", "--ner-model", "none")
+    for command in (("match",), ("load", "--dry-run")):
+        ran = sherlock(*command, file, "--ner-model", "none", "--format", "json")
+        assert "attachments_left_out" in ran.out, ran.err
+
+
+def test_a_preview_says_what_load_would_say_of_a_short_text(
+    sherlock: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "corto.txt"
+    file.write_text("Recibido hoy")
+    other = tmp_path / "largo.txt"
+    other.write_text("Oficio " + " ".join(f"palabra{n}" for n in range(40)))
+    sherlock("load", other, "--ner-model", "none")
+    assert "[short]" in sherlock("load", "--dry-run", file, "--ner-model", "none").out
+    assert "[short]" in sherlock("load", file, "--ner-model", "none").out

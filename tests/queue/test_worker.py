@@ -143,6 +143,11 @@ def test_what_this_worker_lacks_is_left_to_others(
     enqueue(db, text_of(1), "escaneo.txt")
     assert work(NoTesseract).outcomes == {"retried": 1}
     assert items(db) == [("escaneo.txt", "queued", "new", "environment")]
+    # However often it comes to workers that lack something, it was not tried.
+    for _ in range(4):
+        db.execute("update sherlock.inbox set run_after = now()")
+        assert work(NoTesseract).outcomes == {"retried": 1}
+    assert db.execute("select attempts from sherlock.inbox").fetchone() == (0,)
     db.execute("update sherlock.inbox set run_after = now()")
     assert work().outcomes == {"ok": 1}
 
@@ -293,3 +298,35 @@ def test_load_reads_what_an_interrupted_load_left(
         ("anexo.txt", "done", "new", None),
         ("de-otro.txt", "queued", "new", None),
     ]
+
+
+def test_no_room_for_the_bytes_is_not_the_fault_of_the_file(
+    db: psycopg.Connection, work: Work, text_of: TextOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    enqueue(db, text_of(1), "a.txt")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", refuse)
+        assert work(concurrency=1).outcomes == {"retried": 1}
+    detail = db.execute("select reason, reason_detail from sherlock.inbox").fetchone()
+    assert detail is not None and detail[0] == "environment"
+    assert "TMPDIR" in detail[1]
+
+
+def test_a_worker_says_at_once_that_it_cannot_read_scans(
+    sherlock: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = sherlock("worker", "--until-empty", "--nice", 0, "--ner-model", "none")
+    assert ran.code == 0
+    assert "tesseract is not installed" in ran.err
+    assert "apt-get install" in ran.err
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "x"])
+def test_a_time_limit_is_a_number(sherlock: Callable[..., Any], value: str) -> None:
+    for command in (("worker", "--timeout", value), ("load", "x", "--timeout", value)):
+        ran = sherlock(*command)
+        assert ran.code == 2, ran.err

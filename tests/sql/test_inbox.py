@@ -272,25 +272,31 @@ def test_sender_needs_no_right_but_to_insert(queue: Queue) -> None:
     queue.conn.execute("grant insert on sherlock.inbox to sender")
     queue.conn.execute("set role sender")
     queue.conn.execute("insert into sherlock.inbox (name, content) values ('a', 'x'), ('b', 'x')")
-    # What it can't see it can't point at either.
+    # What it can't see it can't point at either, and limits are not the sender's to set.
     queue.conn.execute(
-        "insert into sherlock.inbox (name, path, document_id, gate, state, leased_by, leased_until)"
-        " values ('c', '/c', %s, 'new', 'leased', 'me', 'infinity')",
-        [known.document_id],
+        "insert into sherlock.inbox (name, content, path, document_id, gate, state, leased_by,"
+        " leased_until, owner, max_attempts, depth, parent_document_id)"
+        " values ('c', 'y', '/c', %s, 'new', 'leased', 'me', 'infinity', 'me', 99, -5, %s)",
+        [known.document_id, known.document_id],
     )
+    # A worker would read it with its own rights.
+    with queue.is_refused("SH069"):
+        queue.conn.execute("insert into sherlock.inbox (path) values ('/etc/passwd')")
     for refused in ("select * from sherlock.inbox", "select * from sherlock.file_contents"):
         with queue.is_refused("42501"):
             queue.conn.execute(refused)
     queue.conn.execute("reset role")
     rows = queue.rows(
-        "select name, state, gate, document_id is null as is_unknown, leased_by"
-        " from sherlock.inbox where item_id > %s order by 1",
+        "select name, state, gate, document_id = %s as is_the_known, leased_by, owner,"
+        " max_attempts, depth, parent_document_id from sherlock.inbox where item_id > %s"
+        " order by 1",
+        known.document_id,
         known.item_id,
     )
     assert rows == [
-        ("a", "queued", "new", False, None),
-        ("b", "queued", "hit", False, None),
-        ("c", "queued", None, True, None),
+        ("a", "queued", "new", False, None, None, 3, 0, None),
+        ("b", "queued", "hit", False, None, None, 3, 0, None),
+        ("c", "queued", "new", False, None, None, 3, 0, None),
     ]
 
 
