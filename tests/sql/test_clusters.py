@@ -350,6 +350,55 @@ def test_view_says_how_tightly_clusters_hang_together(session: psycopg.Connectio
     assert len({far for _, far in shapes}) > 2
 
 
+def test_who_writes_to_a_watched_table_needs_no_rights(database_url: str) -> None:
+    """When his transaction commits, the clusters follow with the rights of their owner."""
+    with psycopg.connect(database_url) as conn:
+        role = f"{conn.info.dbname}_writer"
+        conn.execute("create table public.cartas (id bigint primary key, cuerpo text)")
+        conn.execute(
+            "select sherlock.watch('public.cartas', p_key => 'id', p_text => array['cuerpo'])"
+        )
+        collection = conn.execute("select collection from sherlock.watched").fetchone()
+        assert collection is not None
+        rebuild(conn, "%s, p_keep => true", collection[0])
+        conn.execute(f"create role {role}; grant insert on public.cartas to {role}")
+    try:
+        with psycopg.connect(database_url, options=f"-c role={role}") as writer:
+            writer.execute(
+                "insert into public.cartas values (1, %s), (2, %s)", [TEXT, TEXT + " bis"]
+            )
+        with psycopg.connect(database_url) as conn:
+            assert len(members(conn)) == 2
+    finally:
+        with psycopg.connect(database_url) as conn:
+            conn.execute(f"drop owned by {role}; drop role {role}")
+
+
+def test_documents_inserted_at_the_same_moment_share_a_cluster(database_url: str) -> None:
+    with psycopg.connect(database_url) as conn:
+        rebuild(conn, "p_keep => true")
+    start = threading.Barrier(3)
+
+    def insert(number: int) -> None:
+        with psycopg.connect(database_url, autocommit=True) as conn:
+            start.wait()
+            for n in range(4):
+                conn.execute(
+                    "insert into sherlock.documents (content) values (%s)",
+                    [f"{TEXT} sesión{number} carta{n}"],
+                )
+
+    with ThreadPoolExecutor(3) as sessions:
+        for future in [sessions.submit(insert, number) for number in range(3)]:
+            future.result(timeout=60)
+    with psycopg.connect(database_url) as conn:
+        kept = members(conn)
+        assert len(kept) == 12
+        assert kept == expected(graph(conn), sorted(kept), "principal")
+        rebuild(conn)
+        assert members(conn) == kept
+
+
 @pytest.mark.parametrize("level", [IsolationLevel.READ_COMMITTED, IsolationLevel.REPEATABLE_READ])
 @pytest.mark.parametrize("mode", ["principal", "connected"])
 def test_sessions_at_the_same_moment(database_url: str, level: IsolationLevel, mode: str) -> None:
