@@ -111,6 +111,60 @@ CREATE INDEX closed_matches_document_id_idx ON sherlock.closed_matches USING btr
 
 CREATE INDEX closed_matches_matched_document_id_idx ON sherlock.closed_matches USING btree (matched_document_id);
 
+CREATE UNLOGGED TABLE sherlock.cluster_changes (
+    transaction_id bigint NOT NULL,
+    collection_id integer NOT NULL,
+    document_id bigint NOT NULL,
+    change text NOT NULL,
+    CONSTRAINT cluster_changes_change_check CHECK ((change = ANY (ARRAY['found'::text, 'lost'::text, 'rank'::text])))
+);
+
+CREATE CONSTRAINT TRIGGER _500_follow AFTER INSERT ON sherlock.cluster_changes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION sherlock.tg_cluster_changes__follow();
+
+ALTER TABLE ONLY sherlock.cluster_changes
+    ADD CONSTRAINT cluster_changes_pkey PRIMARY KEY (transaction_id, collection_id, document_id);
+
+CREATE TABLE sherlock.cluster_members (
+    document_id bigint NOT NULL,
+    collection_id integer NOT NULL,
+    cluster_id bigint NOT NULL,
+    surviving_in bigint GENERATED ALWAYS AS (
+CASE
+    WHEN (document_id = cluster_id) THEN cluster_id
+    ELSE NULL::bigint
+END) STORED
+);
+
+ALTER TABLE ONLY sherlock.cluster_members
+    ADD CONSTRAINT cluster_members_pkey PRIMARY KEY (document_id);
+
+ALTER TABLE ONLY sherlock.cluster_members
+    ADD CONSTRAINT cluster_members_surviving_in_key UNIQUE (surviving_in);
+
+ALTER TABLE ONLY sherlock.cluster_members
+    ADD CONSTRAINT cluster_members_survivor_fkey FOREIGN KEY (cluster_id) REFERENCES sherlock.cluster_members(surviving_in) DEFERRABLE INITIALLY DEFERRED;
+
+CREATE INDEX cluster_members_cluster_id_idx ON sherlock.cluster_members USING btree (cluster_id);
+
+CREATE TABLE sherlock.clusterings (
+    collection_id integer NOT NULL,
+    mode text NOT NULL,
+    min_class text NOT NULL,
+    survivor_order text NOT NULL,
+    preferred_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    is_kept boolean NOT NULL,
+    rebuilt_at timestamp with time zone DEFAULT now() NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT clusterings_min_class_check CHECK ((min_class = ANY (ARRAY['EXACT'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text]))),
+    CONSTRAINT clusterings_mode_check CHECK ((mode = ANY (ARRAY['principal'::text, 'connected'::text])))
+);
+
+ALTER TABLE ONLY sherlock.clusterings
+    ADD CONSTRAINT clusterings_collection_id_fkey FOREIGN KEY (collection_id) REFERENCES sherlock.collections(collection_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY sherlock.clusterings
+    ADD CONSTRAINT clusterings_pkey PRIMARY KEY (collection_id);
+
 CREATE TABLE sherlock.collections (
     collection_id integer NOT NULL,
     name text NOT NULL,
@@ -393,6 +447,8 @@ CREATE TRIGGER _500_retake AFTER UPDATE ON sherlock.documents REFERENCING OLD TA
 
 CREATE TRIGGER _500_take_in AFTER INSERT ON sherlock.documents REFERENCING NEW TABLE AS new_documents FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_documents__take_in();
 
+CREATE TRIGGER _600_cluster AFTER UPDATE OF word_count, page_count, file_size_bytes, created_at, status, flags ON sherlock.documents FOR EACH ROW WHEN (((((((old.word_count IS DISTINCT FROM new.word_count) OR (old.page_count IS DISTINCT FROM new.page_count)) OR (old.file_size_bytes IS DISTINCT FROM new.file_size_bytes)) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.status IS DISTINCT FROM new.status)) OR (old.flags IS DISTINCT FROM new.flags))) EXECUTE FUNCTION sherlock.tg_documents__cluster();
+
 ALTER TABLE ONLY sherlock.documents
     ADD CONSTRAINT documents_collection_id_fkey FOREIGN KEY (collection_id) REFERENCES sherlock.collections(collection_id);
 
@@ -537,6 +593,8 @@ CREATE TABLE sherlock.inbox (
     CONSTRAINT inbox_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'leased'::text, 'stored'::text, 'done'::text, 'dead'::text])))
 );
 
+CREATE TRIGGER _050_distrust BEFORE INSERT ON sherlock.inbox FOR EACH ROW WHEN ((NOT has_table_privilege(('sherlock.inbox'::regclass)::oid, 'update'::text))) EXECUTE FUNCTION sherlock.tg_inbox__distrust();
+
 CREATE TRIGGER _100_admit BEFORE INSERT ON sherlock.inbox FOR EACH ROW WHEN (((new.document_id IS NULL) OR (new.content IS NOT NULL) OR (NOT has_table_privilege(('sherlock.inbox'::regclass)::oid, 'update'::text)))) EXECUTE FUNCTION sherlock.tg_inbox__admit();
 
 CREATE TRIGGER _500_wake AFTER INSERT ON sherlock.inbox REFERENCING NEW TABLE AS new_items FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_inbox__wake();
@@ -615,6 +673,8 @@ CREATE TABLE sherlock.matches (
     CONSTRAINT matches_action_check CHECK ((action = ANY (ARRAY['REJECT'::text, 'REVIEW'::text, 'ACCEPT'::text]))),
     CONSTRAINT matches_confidence_check CHECK ((confidence = ANY (ARRAY['EXACT'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text])))
 );
+
+CREATE TRIGGER _500_cluster AFTER INSERT OR DELETE OR UPDATE OF confidence ON sherlock.matches FOR EACH ROW EXECUTE FUNCTION sherlock.tg_matches__cluster();
 
 ALTER TABLE ONLY sherlock.matches
     ADD CONSTRAINT matches_document_id_fkey FOREIGN KEY (document_id) REFERENCES sherlock.documents(document_id) ON DELETE CASCADE;
@@ -916,6 +976,21 @@ view sherlock.dead_items (
     enqueued_at timestamp with time zone,
     dead_since timestamp with time zone
 );
+view sherlock.duplicate_clusters (
+    cluster_id bigint,
+    collection text,
+    survivor_name text,
+    member_count bigint,
+    edge_count bigint,
+    density double precision,
+    bridge_count integer,
+    diameter integer,
+    member_ids bigint[],
+    mode text,
+    min_class text,
+    is_kept boolean,
+    rebuilt_at timestamp with time zone
+);
 view sherlock.duplicate_pairs (
     document_id bigint,
     name text,
@@ -1196,6 +1271,7 @@ function sherlock._begins_with_institution(p_folded text) returns boolean langua
 function sherlock._boilerplate_effect(p_stop_list_id integer, p_scheme sherlock.shingle_schemes, p_document_ids bigint[], OUT measured_count bigint, OUT mean_removed_share double precision, OUT too_few_count bigint, OUT partners_with double precision, OUT partners_without double precision) returns record language plpgsql stable;
 function sherlock._bury(p_item sherlock.inbox, p_reason text, p_reason_detail text) returns void language plpgsql volatile;
 function sherlock._bury_lost_items() returns void language plpgsql volatile;
+function sherlock._by_survivor_rank(p_clustering sherlock.clusterings, p_document_ids bigint[]) returns bigint[] language sql stable parallel safe;
 function sherlock._can_reach(p_threshold double precision, p_minhash double precision, p_tfidf double precision, p_entity double precision, p_minhash_weight double precision, p_tfidf_weight double precision, p_entity_weight double precision) returns boolean language sql immutable parallel safe;
 function sherlock._candidate_probability(p_jaccard double precision, p_band_count integer, p_rows_per_band integer) returns double precision language sql immutable parallel safe;
 function sherlock._canonical_texts(p_texts text[]) returns text[] language sql immutable parallel safe;
@@ -1206,6 +1282,7 @@ function sherlock._check_count(p_name text, p_count integer, p_max integer) retu
 function sherlock._check_earlier_vocabulary(p_collection text, p_model_id integer) returns integer language plpgsql stable;
 function sherlock._check_follower_privileges(p_table regclass) returns void language plpgsql stable;
 function sherlock._check_has_vectors(p_model sherlock.tfidf_models) returns void language plpgsql immutable;
+function sherlock._check_pair_arguments(p_levels text[], p_key_limit integer) returns void language plpgsql immutable parallel safe;
 function sherlock._check_schema_privileges() returns void language plpgsql stable;
 function sherlock._check_signature(p_signature integer[]) returns void language plpgsql immutable parallel safe;
 function sherlock._check_tfidf_vocabulary(p_terms text[], p_idf double precision[], p_fitted_document_count integer, p_ngram_min integer, p_ngram_max integer) returns void language plpgsql immutable;
@@ -1221,8 +1298,15 @@ function sherlock._close_matches(p_matches sherlock.matches[], p_closed_reason t
 function sherlock._close_matches_with(p_document_ids bigint[], p_names text[], p_closed_reason text) returns bigint[] language plpgsql volatile;
 function sherlock._close_text(p_document_ids bigint[], p_closed_reason text) returns bigint[] language plpgsql volatile;
 function sherlock._close_verdict(p_document_id bigint, p_closed_reason text) returns void language plpgsql volatile;
+function sherlock._cluster_bridges(p_cluster_id bigint) returns integer language plpgsql stable;
+function sherlock._cluster_by_connections(p_clustering sherlock.clusterings, p_document_ids bigint[], p_lost_ids bigint[]) returns void language plpgsql volatile;
+function sherlock._cluster_by_principals(p_clustering sherlock.clusterings, p_document_ids bigint[], p_are_all boolean) returns void language plpgsql volatile;
+function sherlock._cluster_diameter(p_cluster_id bigint) returns integer language plpgsql stable;
+function sherlock._cluster_edges(p_cluster_id bigint) returns TABLE(document_id bigint, matched_document_id bigint) language sql stable parallel safe;
+function sherlock._cluster_neighbours(p_document_id bigint, p_class_rank integer) returns TABLE(document_id bigint) language sql stable parallel safe;
 function sherlock._commit_refusal() returns text language plpgsql stable;
 function sherlock._comparable_entities(p_entities sherlock.entities[]) returns text[] language sql immutable parallel safe;
+function sherlock._compare_references_of(p_document_id bigint, p_matched_document_id bigint, p_model_id integer, p_ignored text[]) returns sherlock.reference_agreement language sql stable parallel safe;
 function sherlock._compare_references_with(p_document_id bigint, p_references sherlock._references, p_model_id integer, p_ignored text[]) returns sherlock.reference_agreement language sql stable parallel safe;
 function sherlock._complete_items(p_document_ids bigint[]) returns void language plpgsql volatile;
 function sherlock._config_in_force(p_collection_id integer, p_doc_type text) returns sherlock.detection_configs language plpgsql stable;
@@ -1251,6 +1335,7 @@ function sherlock._explain_vector_retrieval(p_query sherlock._query, p_other she
 function sherlock._feature_digests(p_document_ids bigint[]) returns TABLE(document_id bigint, digest text) language sql stable;
 function sherlock._finish_backfill(p_watch_id integer) returns void language plpgsql volatile;
 function sherlock._folded_text(p_text text) returns text language plpgsql immutable parallel safe strict;
+function sherlock._follow_matches(p_transaction_id bigint) returns void language plpgsql volatile;
 function sherlock._forget_features(p_document_ids bigint[]) returns void language plpgsql volatile;
 function sherlock._forget_gone_rows(p_document_ids bigint[]) returns bigint language plpgsql volatile;
 function sherlock._forget_gone_rows(p_watch sherlock.watches) returns bigint language plpgsql volatile;
@@ -1302,6 +1387,7 @@ function sherlock._move_watched_rows(p_watch_id integer, p_old_keys jsonb[], p_n
 function sherlock._moving_collection(p_collection_id integer, p_scheme_id integer) returns sherlock.collections language plpgsql volatile;
 function sherlock._narrated_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._next_row_keys(p_watch_id integer, p_after jsonb, p_limit integer) returns jsonb[] language plpgsql stable;
+function sherlock._note_cluster_change(p_collection_id integer, p_document_ids bigint[], p_change text) returns void language sql volatile;
 function sherlock._number_overlap(p_shared double precision, p_left double precision, p_right double precision, p_rare_weight double precision) returns double precision language sql immutable parallel safe;
 function sherlock._number_references(p_text text) returns text[] language plpgsql immutable parallel safe strict;
 function sherlock._number_weight(p_known_weight double precision, p_rare_weight double precision) returns double precision language sql immutable parallel safe;
@@ -1312,6 +1398,8 @@ function sherlock._on_one_line(p_value text) returns text language sql immutable
 function sherlock._one_edit_apart(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._own_words_resemble(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._owner(p_before text, p_roles text[], p_names text[], p_reach integer) returns text language plpgsql immutable parallel safe strict;
+function sherlock._pair_candidates(p_collection_id integer, p_document_ids bigint[], p_levels text[], p_key_limit integer) returns TABLE(document_id bigint, matched_document_id bigint, found_by text[], shared_bands integer, hot_band_keys integer, is_capped boolean) language plpgsql stable;
+function sherlock._pair_scores(p_collection_id integer, p_document_ids bigint[], p_matched_document_ids bigint[], p_min_score double precision) returns TABLE(document_id bigint, matched_document_id bigint, confidence text, final_score double precision, minhash_score double precision, tfidf_score double precision, entity_score double precision, has_conflict boolean) language plpgsql stable;
 function sherlock._parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._parties_agree(p_left jsonb, p_right jsonb, p_fuzzy_threshold double precision) returns boolean language sql immutable parallel safe strict;
 function sherlock._parties_in(p_text text, p_folded text, p_offset integer, p_role text, p_is_labelled boolean) returns jsonb language plpgsql immutable parallel safe;
@@ -1328,6 +1416,7 @@ function sherlock._query_of_text(p_collection_id integer, p_doc_type text, p_tex
 function sherlock._rare_weight(p_model_id integer) returns double precision language sql stable parallel safe;
 function sherlock._ratio_reaches(p_left text, p_right text, p_threshold double precision) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._read_entities(p_entities jsonb) returns SETOF sherlock.entities language plpgsql immutable parallel safe;
+function sherlock._read_quality(p_document_id bigint, p_status text, p_flags text[]) returns double precision language sql stable parallel safe;
 function sherlock._readable_key(p_row_key jsonb) returns text language sql immutable parallel safe;
 function sherlock._reading_advice(p_code text) returns text language sql immutable parallel safe;
 function sherlock._references(p_text text, p_canonical text) returns sherlock._references language sql immutable parallel safe;
@@ -1359,9 +1448,12 @@ function sherlock._speaking_party(p_text text, p_folded text) returns jsonb lang
 function sherlock._spelled_number(p_word text) returns integer language sql immutable parallel safe;
 function sherlock._squeeze_separators(p_text text) returns text language sql immutable parallel safe strict;
 function sherlock._store_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
+function sherlock._survivor_order(p_survivor text) returns text language plpgsql immutable parallel safe;
+function sherlock._survivor_rank(p_order text, p_preferred_ids bigint[], p_document_id bigint) returns double precision language sql stable parallel safe;
 function sherlock._take_in(p_document_ids bigint[], p_texts text[]) returns void language plpgsql volatile;
 function sherlock._term_counts(p_canonical text, p_ngram_min integer, p_ngram_max integer) returns TABLE(term text, frequency integer) language sql immutable parallel safe;
 function sherlock._text_state(p_shingle_count integer, p_min_shingles integer, p_is_excluded boolean) returns text language sql immutable parallel safe;
+function sherlock._text_state_of(p_collection_id integer, p_text text, p_flags text[]) returns text language plpgsql stable;
 function sherlock._texts_in_portions(p_document_ids bigint[], p_portion integer) returns TABLE(document_id bigint, content text) language sql stable;
 function sherlock._top_shared_terms(p_model_id integer, p_left public.sparsevec, p_right public.sparsevec, p_limit integer, p_canonical_left text) returns jsonb language plpgsql stable;
 function sherlock._trigram_similarity(p_left text, p_right text) returns real language sql immutable parallel safe strict;
@@ -1427,6 +1519,7 @@ function sherlock.expire_leases(p_worker text) returns integer language plpgsql 
 function sherlock.explain_match(p_document_id bigint, p_other_id bigint, p_scope text DEFAULT 'all'::text) returns TABLE(section text, item text, value text, detail jsonb) language plpgsql stable;
 function sherlock.extract_entities(p_text text) returns jsonb language plpgsql immutable parallel safe;
 function sherlock.feature_version() returns integer language sql immutable parallel safe;
+function sherlock.find_duplicate_pairs(p_collection text DEFAULT 'default'::text, p_min_score double precision DEFAULT NULL::double precision, p_after bigint DEFAULT 0, p_limit integer DEFAULT 10000, p_through bigint DEFAULT NULL::bigint, p_levels text[] DEFAULT ARRAY['minhash'::text, 'tfidf'::text, 'entities'::text], p_key_limit integer DEFAULT 64) returns TABLE(document_id bigint, matched_document_id bigint, confidence text, action text, final_score double precision, minhash_score double precision, tfidf_score double precision, entity_score double precision, has_conflict boolean, found_by text[], shared_bands integer, hot_band_keys integer) language plpgsql stable;
 function sherlock.find_duplicates(p_document_id bigint, p_limit integer DEFAULT NULL::integer, p_scope text DEFAULT 'all'::text) returns SETOF sherlock.match language plpgsql stable;
 function sherlock.find_duplicates_of_text(p_text text, p_entities jsonb DEFAULT '[]'::jsonb, p_collection text DEFAULT 'default'::text, p_doc_type text DEFAULT 'auto'::text, p_limit integer DEFAULT NULL::integer) returns SETOF sherlock.match language plpgsql stable;
 function sherlock.find_exact(p_sha256 bytea, p_file_size_bytes bigint, p_collection text DEFAULT 'default'::text) returns TABLE(document_id bigint, name text, status text, doc_type text, created_at timestamp with time zone) language plpgsql stable;
@@ -1448,9 +1541,10 @@ function sherlock.jaccard_estimate(p_left integer[], p_right integer[]) returns 
 function sherlock.jaccard_of_documents(p_left bigint, p_right bigint, p_scheme text DEFAULT NULL::text) returns double precision language plpgsql stable;
 function sherlock.judge_missing(p_collection text DEFAULT 'default'::text, p_limit integer DEFAULT 1000) returns integer language plpgsql volatile;
 function sherlock.learn_boilerplate(p_collection text DEFAULT 'default'::text, p_share double precision DEFAULT 0.1, p_sample integer DEFAULT 20000) returns sherlock.stop_lists language plpgsql volatile;
-function sherlock.lease_items(p_worker text, p_limit integer DEFAULT 1, p_lease interval DEFAULT '00:02:00'::interval, p_host text DEFAULT NULL::text) returns SETOF sherlock.inbox language plpgsql volatile;
+function sherlock.lease_items(p_worker text, p_limit integer DEFAULT 1, p_lease interval DEFAULT '00:02:00'::interval, p_host text DEFAULT NULL::text, p_only_loaders boolean DEFAULT false) returns SETOF sherlock.inbox language plpgsql volatile;
 function sherlock.matching_characters(p_left text, p_right text) returns integer language sql immutable parallel safe;
 function sherlock.measure_gate_savings(p_from timestamp with time zone DEFAULT '-infinity'::timestamp with time zone, p_until timestamp with time zone DEFAULT 'infinity'::timestamp with time zone) returns TABLE(collection text, copy_count bigint, file_count bigint, byte_count bigint, page_count bigint, extract_seconds double precision, ocr_seconds double precision, ner_seconds double precision) language sql stable;
+function sherlock.measure_pair_recall(p_collection text DEFAULT 'default'::text, p_sample integer DEFAULT 100, p_levels text[] DEFAULT ARRAY['minhash'::text, 'tfidf'::text, 'entities'::text], p_key_limit integer DEFAULT 64, p_seed bigint DEFAULT 0) returns TABLE(retrieved_by text, min_confidence text, pair_count bigint, found_count bigint, recall double precision) language plpgsql stable;
 function sherlock.measure_throughput(p_from timestamp with time zone DEFAULT (now() - '01:00:00'::interval), p_until timestamp with time zone DEFAULT now(), p_bucket interval DEFAULT '00:01:00'::interval) returns TABLE(bucket timestamp with time zone, collection text, read_count bigint, gate_hit_count bigint, dead_count bigint, page_count bigint, byte_count bigint, mean_wait_seconds double precision, p95_wait_seconds double precision, mean_processing_seconds double precision, p95_processing_seconds double precision, extract_seconds double precision, ocr_seconds double precision, ner_seconds double precision) language sql stable;
 function sherlock.measure_vocabulary_drift(p_collection text DEFAULT 'default'::text, p_sample integer DEFAULT 100) returns TABLE(model_id integer, earlier_document_count integer, earlier_known_share double precision, later_document_count integer, later_known_share double precision, drift double precision) language plpgsql volatile;
 function sherlock.merge_signatures(p_left integer[], p_right integer[]) returns integer[] language plpgsql immutable parallel safe;
@@ -1465,6 +1559,7 @@ function sherlock.normalise_name(p_name text) returns text language plpgsql immu
 function sherlock.party_alias(p_normalised text) returns text language plpgsql immutable parallel safe strict;
 function sherlock.plan(p_threshold double precision DEFAULT 0.5, p_recall double precision DEFAULT 0.95, p_collection text DEFAULT 'default'::text, p_sample integer DEFAULT 500) returns TABLE(band_count integer, rows_per_band integer, probabilities double precision[], recall double precision, reaches_recall boolean, candidates_per_query double precision, keys_per_document integer, is_current boolean, is_recommended boolean) language plpgsql stable;
 function sherlock.ratcliff_obershelp(p_left text, p_right text) returns double precision language sql immutable parallel safe;
+function sherlock.rebuild_clusters(p_collection text DEFAULT 'default'::text, p_mode text DEFAULT 'principal'::text, p_min_class text DEFAULT 'HIGH'::text, p_survivor text DEFAULT 'oldest'::text, p_preferred bigint[] DEFAULT '{}'::bigint[], p_keep boolean DEFAULT NULL::boolean) returns bigint language plpgsql volatile;
 function sherlock.recommended_action(p_confidence text) returns text language sql immutable parallel safe;
 function sherlock.record_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
 procedure sherlock.refresh_vocabulary(IN p_collection text DEFAULT 'default'::text, IN p_sample integer DEFAULT 20000, IN p_batch_size integer DEFAULT 1000) language plpgsql volatile;
@@ -1475,7 +1570,7 @@ function sherlock.replace_entities(p_document_id bigint, p_entities jsonb, p_pro
 function sherlock.replace_entities(p_document_ids bigint[], p_entities jsonb[], p_processing jsonb[] DEFAULT NULL::jsonb[]) returns TABLE(document_id bigint, is_changed boolean, confidence_before text, confidence text, action_before text, action text) language plpgsql volatile;
 function sherlock.reread(p_document_id bigint, p_ocr text DEFAULT NULL::text, p_priority integer DEFAULT 0) returns bigint language plpgsql volatile;
 function sherlock.retry_dead(p_reason text DEFAULT NULL::text, p_collection text DEFAULT NULL::text, p_item_ids bigint[] DEFAULT NULL::bigint[]) returns integer language plpgsql volatile;
-function sherlock.retry_item(p_item_id bigint, p_worker text, p_reason text, p_reason_detail text DEFAULT NULL::text) returns boolean language plpgsql volatile;
+function sherlock.retry_item(p_item_id bigint, p_worker text, p_reason text, p_reason_detail text DEFAULT NULL::text, p_is_counted boolean DEFAULT true) returns boolean language plpgsql volatile;
 function sherlock.return_items(p_worker text, p_item_ids bigint[] DEFAULT NULL::bigint[]) returns integer language plpgsql volatile;
 procedure sherlock.roll_back_vocabulary(IN p_collection text DEFAULT 'default'::text, IN p_model_id integer DEFAULT NULL::integer, IN p_batch_size integer DEFAULT 1000) language plpgsql volatile;
 function sherlock.s_curve(p_band_count integer, p_rows_per_band integer) returns TABLE(jaccard double precision, probability double precision) language plpgsql immutable;
@@ -1488,16 +1583,20 @@ function sherlock.signature_sketch(p_signature integer[]) returns bit language p
 function sherlock.skeleton(p_canonical text) returns text language sql immutable parallel safe strict;
 function sherlock.store_entities(p_document_id bigint, p_entities jsonb) returns integer language plpgsql volatile;
 function sherlock.tfidf_vector(p_model_id integer, p_canonical text) returns public.sparsevec language plpgsql stable parallel safe strict;
+function sherlock.tg_cluster_changes__follow() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_detections__queue() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_detections__withdraw() returns trigger language plpgsql volatile security definer;
+function sherlock.tg_documents__cluster() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_documents__forget() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_documents__rejudge() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_documents__retake() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_documents__take_in() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_entities__profile() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_inbox__admit() returns trigger language plpgsql volatile security definer;
+function sherlock.tg_inbox__distrust() returns trigger language plpgsql volatile;
 function sherlock.tg_inbox__wake() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_inbox__withdraw() returns trigger language plpgsql volatile security definer;
+function sherlock.tg_matches__cluster() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_watched_tables__follow() returns trigger language plpgsql volatile security definer;
 function sherlock.tokens(p_canonical text) returns text[] language sql immutable parallel safe strict;
 function sherlock.unwatch(p_table regclass) returns bigint language plpgsql volatile;
