@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Collection
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sherlock_pg import scratch
 from sherlock_pg.errors import EnvironmentFault, ExitCode, SherlockError
 from sherlock_pg.ingest.extract import Progress
 from sherlock_pg.ingest.model import Extraction, ExtractOptions, OcrMode, Status
@@ -79,6 +79,7 @@ class Extractor:
         self._idle: list[_Child] = []
         self._busy: set[_Child] = set()
         self._is_closed = False
+        scratch.remove_folders_of_the_dead()
 
     def __enter__(self) -> Self:
         return self
@@ -174,7 +175,7 @@ class _Child:
 
     def __init__(self) -> None:
         self.documents = 0
-        self._folder = Path(tempfile.mkdtemp(prefix="sherlock-extract-"))
+        self._folder = scratch.new_folder("extract")
         self._log = self._folder / "stderr.log"
         environment = {
             **os.environ,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sherlock_pg import scratch
 from sherlock_pg.ingest.model import MAX_ATTACHMENT_DEPTH, Extraction, OcrMode, Status
 from sherlock_pg.ingest.pool import Extractor
 from sherlock_pg.ingest.reasons import Reason
@@ -17,7 +18,6 @@ from sherlock_pg.load.fingerprint import Fingerprint
 from sherlock_pg.logs import fields
 from sherlock_pg.ner.pipeline import PartyExtractor
 from sherlock_pg.ner.roles import Entity
-from sherlock_pg.queue import scratch
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class DocumentReader:
         Raises:
             EnvironmentFault: tesseract, a language or a model is missing.
         """
-        folder = scratch.new_folder() if depth < MAX_ATTACHMENT_DEPTH else None
+        folder = scratch.new_folder("reader") if depth < MAX_ATTACHMENT_DEPTH else None
         try:
             extraction = self._extractor.extract(path, attachments_into=folder, ocr=ocr)
             attachments = tuple(

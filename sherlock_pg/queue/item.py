@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 import psycopg
 
+from sherlock_pg import scratch
 from sherlock_pg.db import calls
 from sherlock_pg.errors import EnvironmentFault, SherlockError
 from sherlock_pg.ingest.pool import ExtractorClosed
@@ -21,7 +22,7 @@ from sherlock_pg.ingest.reasons import Reason
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
 from sherlock_pg.load.reading import DocumentReader, Reading
 from sherlock_pg.logs import fields
-from sherlock_pg.queue import scratch, storing
+from sherlock_pg.queue import storing
 from sherlock_pg.queue.storing import ThreadConnections
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ class ItemReader:
         self.name = name
         self._reader = reader
         self._is_abandoned = threading.Event()
-        scratch.remove_folders_of_the_dead()
-        self._folder = scratch.new_folder()
+        self._folder = scratch.new_folder("reader")
 
     def close(self) -> None:
         """Remove the files of this reader."""

@@ -14,6 +14,7 @@ import psycopg
 
 from sherlock_pg.db import calls
 from sherlock_pg.errors import SherlockError
+from sherlock_pg.scratch import is_alive
 
 LEASE = timedelta(minutes=2)
 _RENEW_SECONDS = 20.0
@@ -74,14 +75,3 @@ def expire_leases_of_the_dead(conn: psycopg.Connection) -> int:
 
 def _host_prefix() -> str:
     return f"{host_name()}:"
-
-
-def is_alive(pid: int) -> bool:
-    """Say whether a process of this machine runs."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from sherlock_pg import scratch
 from sherlock_pg.errors import EnvironmentFault
 from sherlock_pg.load.fingerprint import Fingerprint
 from sherlock_pg.load.reading import DocumentReader, Reading
@@ -252,8 +253,24 @@ def test_what_a_killed_worker_had_is_read_at_once_by_the_next(
         " left join sherlock.detections as v using (document_id)"
     ).fetchone()
     assert judged == (60, 60)
-    folders = [p.name for p in Path(tempfile.gettempdir()).glob(f"sherlock-reader-{process.pid}-*")]
-    assert folders == []
+    left = [p.name for p in Path(tempfile.gettempdir()).glob(f"sherlock-*-{process.pid}-*")]
+    assert left == []
+
+
+def test_what_killed_processes_left_in_the_temporary_folder_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in ("reader", "extract"):
+        (tmp_path / f"sherlock-{name}-{ended.pid}-abc" / "0001").mkdir(parents=True)
+    own = scratch.new_folder("extract")
+    others = [tmp_path / "sherlock-extract-x", tmp_path / f"otra-{ended.pid}-a"]
+    for folder in others:
+        folder.mkdir()
+    scratch.remove_folders_of_the_dead()
+    assert sorted(tmp_path.iterdir()) == sorted([own, *others])
 
 
 def test_a_verdict_that_always_fails_is_given_up(
