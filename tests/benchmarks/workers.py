@@ -237,7 +237,7 @@ def main() -> None:
     """Measure, print the table and the JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--native", type=int, default=300)
-    parser.add_argument("--scanned", type=int, default=10)
+    parser.add_argument("--scanned", type=int, default=20)
     parser.add_argument("--concurrency", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
     figures = measure(arguments.native, arguments.scanned, arguments.concurrency)
