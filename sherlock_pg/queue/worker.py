@@ -80,9 +80,10 @@ class Worker:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._at_once = threading.Event()
-        self._busy: set[Future[str]] = set()
+        self._busy: dict[Future[str], int] = {}
         self._busy_lock = threading.Lock()
         self._lost: list[int] = []
+        self._may_hold_unknown = False
         self._summary = Summary()
 
     def stop(self) -> None:
@@ -135,6 +136,8 @@ class Worker:
                 )
                 failures = 0
             except _DATABASE_IS_GONE as error:
+                # A lease may have been committed whose answer never came.
+                self._may_hold_unknown = True
                 pause = _RECONNECT_SECONDS[min(failures, len(_RECONNECT_SECONDS) - 1)]
                 failures += 1
                 log.warning(
@@ -151,11 +154,7 @@ class Worker:
     def _lease(self, pool: ThreadPoolExecutor) -> int:
         """Lease as many items as are wanted now, and have them read."""
         conn = self._connections.get()
-        with self._busy_lock:
-            lost, self._lost = self._lost, []
-        if lost:
-            # As long as this worker lives they would not lapse.
-            calls.return_items(conn, self.name, lost)
+        self._return_what_is_not_read(conn)
         # No more than can be read now: what a killed worker had leased counts as tried.
         wanted = self._concurrency - self._count_busy()
         if wanted <= 0:
@@ -165,13 +164,30 @@ class Worker:
             self._upkeep.note(item.collection_id)
             future = pool.submit(self._items.process, item)
             with self._busy_lock:
-                self._busy.add(future)
+                self._busy[future] = item.item_id
             future.add_done_callback(partial(self._count_outcome, item.item_id))
         return len(items)
 
+    def _return_what_is_not_read(self, conn: psycopg.Connection) -> None:
+        """Give items back that nobody reads here: while this worker lives they would not lapse."""
+        if self._may_hold_unknown:
+            held = conn.execute(
+                "select item_id from sherlock.inbox"
+                " where state in ('leased', 'stored') and leased_by = %s",
+                [self.name],
+            ).fetchall()
+            with self._busy_lock:
+                known = set(self._busy.values())
+            calls.return_items(conn, self.name, [row[0] for row in held if row[0] not in known])
+            self._may_hold_unknown = False
+        with self._busy_lock:
+            lost, self._lost = self._lost, []
+        if lost:
+            calls.return_items(conn, self.name, lost)
+
     def _count_outcome(self, item_id: int, future: Future[str]) -> None:
         with self._busy_lock:
-            self._busy.discard(future)
+            self._busy.pop(future, None)
             if not future.cancelled():
                 outcome = "lost" if future.exception() else future.result()
                 self._summary.outcomes[outcome] += 1

@@ -347,3 +347,27 @@ def test_a_time_limit_is_a_number(sherlock: Callable[..., Any], value: str) -> N
     for command in (("worker", "--timeout", value), ("load", "x", "--timeout", value)):
         ran = sherlock(*command)
         assert ran.code == 2, ran.err
+
+
+def test_a_lease_whose_answer_was_lost_is_given_back(
+    db: psycopg.Connection, work: Work, text_of: TextOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server was killed after it had committed the lease: nobody knows of the item."""
+    from sherlock_pg.db import calls
+
+    lease_items = calls.lease_items
+    is_first = True
+
+    def lose_the_first_answer(*arguments: Any, **options: Any) -> list[calls.Item]:
+        nonlocal is_first
+        leased = lease_items(*arguments, **options)
+        if is_first and leased:
+            is_first = False
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+        return leased
+
+    monkeypatch.setattr("sherlock_pg.queue.worker.calls.lease_items", lose_the_first_answer)
+    enqueue(db, text_of(1), "a.txt")
+    enqueue(db, text_of(2), "b.txt")
+    assert work().outcomes == {"ok": 2}
+    assert {row[1] for row in items(db)} == {"done"}
