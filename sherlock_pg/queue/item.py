@@ -16,7 +16,7 @@ import psycopg
 
 from sherlock_pg import scratch
 from sherlock_pg.db import calls
-from sherlock_pg.errors import EnvironmentFault, SherlockError
+from sherlock_pg.errors import DatabaseUnavailable, EnvironmentFault, SherlockError
 from sherlock_pg.ingest.pool import ExtractorClosed
 from sherlock_pg.ingest.reasons import Reason
 from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprint
@@ -81,17 +81,16 @@ class ItemReader:
         started = time.monotonic()
         try:
             outcome = self._process(item)
-        except psycopg.DatabaseError as error:
-            if error.sqlstate != "SH003" and not isinstance(error, psycopg.OperationalError):
-                raise
-            log.warning("item left to others: %s", error, extra=fields(item_id=item.item_id))
-            outcome = "lost"
         except ExtractorClosed:
             outcome = "lost"
         except Exception as error:
-            # A fault of ours must neither end the worker nor come back for ever.
-            log.exception("an item could not be processed", extra=fields(item_id=item.item_id))
-            outcome = self._give_up_or_retry(item, "error", f"{type(error).__name__}: {error}")
+            if _is_left_to_others(error):
+                log.warning("item left to others: %s", error, extra=fields(item_id=item.item_id))
+                outcome = "lost"
+            else:
+                # A fault of ours must neither end the worker nor come back for ever.
+                log.exception("an item could not be processed", extra=fields(item_id=item.item_id))
+                outcome = self._give_up_or_retry(item, "error", f"{type(error).__name__}: {error}")
         log.info(
             "item processed",
             extra=fields(
@@ -221,6 +220,13 @@ class ItemReader:
                 Reason.MISSING_FILE, "its bytes are no longer in the database, and there is no path"
             )
         yield Path(item.path), known
+
+
+def _is_left_to_others(error: Exception) -> bool:
+    """Say whether another worker has the item by now, or the database is gone."""
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | DatabaseUnavailable):
+        return True
+    return isinstance(error, psycopg.DatabaseError) and error.sqlstate == "SH003"
 
 
 def _write(path: Path, content: bytes) -> None:

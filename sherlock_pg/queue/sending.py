@@ -12,13 +12,11 @@ import psycopg
 from psycopg.rows import class_row
 
 from sherlock_pg.ingest.files import read_file
+from sherlock_pg.ingest.model import ExtractOptions
 from sherlock_pg.ingest.reasons import ExtractionFailure, Reason
 from sherlock_pg.load.fingerprint import UnreadableFile, fingerprint
 from sherlock_pg.load.walk import storable
 from sherlock_pg.queue import leases
-
-MAX_SENT_BYTES = 512 << 20
-"""Larger files are refused: PostgreSQL holds no value of more than 1 GB."""
 
 _POLL_SECONDS = 1.0
 
@@ -95,7 +93,7 @@ def send(conn: psycopg.Connection, path: Path, options: SendOptions) -> Sent:
             content, digest, size = None, found.sha256, found.size_bytes
         else:
             # Of a path that is no text, only the bytes can be sent.
-            content, digest, size = read_file(path, MAX_SENT_BYTES), None, None
+            content, digest, size = read_file(path, ExtractOptions().max_file_bytes), None, None
     except UnreadableFile as error:
         return _refused(shown, error.reason, error.detail)
     except ExtractionFailure as error:
@@ -168,18 +166,14 @@ def _ended(conn: psycopg.Connection, item_ids: list[int]) -> list[_Row]:
     with conn.cursor(row_factory=class_row(_Row)) as cursor:
         rows = cursor.execute(
             "select item_id, state, gate, document_id, reason, reason_detail"
-            " from sherlock.inbox where item_id = any(%s) and state in ('done', 'dead')"
-            " order by item_id",
+            " from sherlock.inbox where item_id = any(%s) order by item_id",
             [item_ids],
         ).fetchall()
-        # Withdrawn by somebody: nothing will become of it.
-        kept = cursor.execute(
-            "select item_id, state, gate, document_id, reason, reason_detail"
-            " from sherlock.inbox where item_id = any(%s)",
-            [item_ids],
-        ).fetchall()
-    gone = set(item_ids) - {row.item_id for row in kept}
-    return rows + [_Row(item_id, "dead", None, None, "withdrawn", None) for item_id in gone]
+    # Withdrawn by somebody: nothing will become of it.
+    gone = set(item_ids) - {row.item_id for row in rows}
+    return [row for row in rows if row.state in ("done", "dead")] + [
+        _Row(item_id, "dead", None, None, "withdrawn", None) for item_id in sorted(gone)
+    ]
 
 
 def _sent(shown: str, row: _Row) -> Sent:

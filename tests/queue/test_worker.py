@@ -273,8 +273,15 @@ def test_what_killed_processes_left_in_the_temporary_folder_is_removed(
     assert sorted(tmp_path.iterdir()) == sorted([own, *others])
 
 
+@pytest.mark.parametrize(
+    "fault", [ZeroDivisionError("division by zero"), psycopg.errors.UniqueViolation("twice")]
+)
 def test_a_verdict_that_always_fails_is_given_up(
-    db: psycopg.Connection, work: Work, text_of: TextOf, monkeypatch: pytest.MonkeyPatch
+    db: psycopg.Connection,
+    work: Work,
+    text_of: TextOf,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Exception,
 ) -> None:
     enqueue(db, text_of(1), "a.txt", max_attempts=1)
     item = db.execute("select item_id from sherlock.lease_items('w', 1)").fetchone()
@@ -286,7 +293,7 @@ def test_a_verdict_that_always_fails_is_given_up(
     db.execute("select sherlock.expire_leases('w')")
 
     def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("division by zero")
+        raise fault
 
     monkeypatch.setattr("sherlock_pg.queue.storing.calls.record_detection", fail)
     summary = work(concurrency=1)
