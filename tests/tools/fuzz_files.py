@@ -31,7 +31,7 @@ from PIL import Image, ImageDraw, ImageFont
 from sherlock_pg.cli.output import write_table
 from sherlock_pg.ingest.model import Extraction, ExtractOptions, Status
 from sherlock_pg.ingest.pool import Extractor
-from sherlock_pg.ingest.reasons import Flag, Reason
+from sherlock_pg.ingest.reasons import Reason
 from sherlock_pg.samples.cases import draw_case
 from sherlock_pg.samples.filing import compose
 from sherlock_pg.samples.pdf import draw_pdf
@@ -290,7 +290,7 @@ class Judge:
             yield "status and reason do not fit"
         if extraction.reason is Reason.CRASHED:
             yield "crashed"
-        has_content = bool(extraction.text.strip()) or Flag.CONTAINER in extraction.flags
+        has_content = bool(extraction.text.strip() or extraction.attachments)
         if has_content == (extraction.status is Status.FAILED):
             yield "status and text do not fit"
         if re.search("[\0\ud800-\udfff]", extraction.text):
