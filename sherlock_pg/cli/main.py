@@ -27,6 +27,7 @@ _COMMANDS = {
     "queue": ("sherlock_pg.cli.queue", "queue"),
     "reprocess": ("sherlock_pg.cli.reprocess", "reprocess"),
     "fit": ("sherlock_pg.cli.fit", "fit"),
+    "export": ("sherlock_pg.cli.export", "export"),
     "config": ("sherlock_pg.cli.config", "config"),
     "db": ("sherlock_pg.cli.db", "db"),
     "server": ("sherlock_pg.cli.server", "server"),

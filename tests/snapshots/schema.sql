@@ -960,6 +960,16 @@ view sherlock.boilerplate_status (
     candidates_with double precision,
     candidates_without double precision
 );
+view sherlock.clustering_status (
+    collection text,
+    mode text,
+    min_class text,
+    is_kept boolean,
+    rebuilt_at timestamp with time zone,
+    state text,
+    unfollowed_match_count bigint,
+    lost_member_count bigint
+);
 view sherlock.dead_items (
     item_id bigint,
     collection text,
@@ -975,6 +985,23 @@ view sherlock.dead_items (
     file_size_bytes bigint,
     enqueued_at timestamp with time zone,
     dead_since timestamp with time zone
+);
+view sherlock.document_clusters (
+    document_id bigint,
+    name text,
+    collection text,
+    doc_type text,
+    table_name text,
+    row_key jsonb,
+    key text,
+    cluster_id bigint,
+    is_survivor boolean,
+    survivor_name text,
+    cluster_size bigint,
+    confidence text,
+    similarity double precision,
+    word_count integer,
+    created_at timestamp with time zone
 );
 view sherlock.duplicate_clusters (
     cluster_id bigint,
@@ -1172,6 +1199,19 @@ view sherlock.schemes (
     unsigned_count bigint,
     stop_list_id integer,
     boilerplate_only_count bigint
+);
+view sherlock.survivors (
+    document_id bigint,
+    name text,
+    collection text,
+    doc_type text,
+    table_name text,
+    row_key jsonb,
+    key text,
+    cluster_size bigint,
+    word_count integer,
+    created_at timestamp with time zone,
+    content text
 );
 view sherlock.unreadable_documents (
     document_id bigint,
