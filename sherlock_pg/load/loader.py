@@ -280,6 +280,18 @@ class Loader:
                     detail=str(fault),
                 )
             )
+        except UnreadableFile as error:
+            # The bytes of an attachment are gone; its lease is given back, and whoever comes next
+            # says the same of it in the queue.
+            return ReadFile(
+                replace(
+                    outcome,
+                    status="failed",
+                    document_id=None,
+                    reason=error.reason,
+                    detail=error.detail,
+                )
+            )
         if self._stop.is_set():
             # The children were killed under this reading: what it says is not true of the file.
             return ReadFile(outcome)

@@ -150,6 +150,30 @@ def test_copies_of_what_cannot_be_read_fail_with_it(
     ]
 
 
+def test_bytes_that_vanish_fail_their_file_alone(
+    sherlock: Callable[..., Any], db: psycopg.Connection, tmp_path: Path, text_of: TextOf
+) -> None:
+    db.execute(
+        "create function lose() returns trigger language plpgsql as"
+        " $$begin delete from sherlock.file_contents; return null; end$$"
+    )
+    db.execute("create trigger lose after insert on sherlock.file_contents execute function lose()")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "1.zip").write_bytes(archive(a__txt=text_of(1).encode()))
+    (folder / "2.txt").write_text(text_of(2))
+    ran = sherlock("load", folder, "--format", "json", "--ner-model", "none")
+    assert ran.code == 1, ran.err
+    documents = json.loads(ran.out)["documents"]
+    assert [(d["status"], d["reason"]) for d in documents] == [
+        ("ok", ""),
+        ("failed", "missing_file"),
+        ("ok", ""),
+    ]
+    items = db.execute("select name, state from sherlock.inbox where state <> 'done'").fetchall()
+    assert items == [("a.txt", "queued")]
+
+
 def test_a_preview_says_that_it_did_not_look_inside(
     sherlock: Callable[..., Any], tmp_path: Path, text_of: TextOf
 ) -> None:
