@@ -46,6 +46,20 @@ class Signed(NamedTuple):
     boilerplate_counts: NDArray[np.int64]
 
 
+class SignedEnough(NamedTuple):
+    """Signatures of texts, and whether the texts have enough different shingles.
+
+    Attributes:
+        signed: the signatures.
+        has_enough: which texts have enough different shingles.
+        has_enough_left: which texts still have without their boilerplate.
+    """
+
+    signed: Signed
+    has_enough: NDArray[np.bool_]
+    has_enough_left: NDArray[np.bool_]
+
+
 class Signer:
     """Signs texts by shingles of one kind and width.
 
@@ -106,15 +120,37 @@ class Signer:
         Returns:
             One signature per text; whether enough is left to compare by is the scheme's to say.
         """
+        return self.sign_enough(texts, 1).signed
+
+    def sign_enough(self, texts: Sequence[str], min_shingles: int) -> SignedEnough:
+        """Sign texts, and say which of them have enough shingles to be compared by.
+
+        Args:
+            texts: the texts, not necessarily canonical.
+            min_shingles: how many different shingles are enough, as the scheme says; at least 1.
+
+        Returns:
+            One signature per text, those with too few shingles included.
+        """
         signatures = np.full((len(texts), SLOT_COUNT), -1, np.int32)
         counts = np.zeros(len(texts), np.int64)
         kept_counts = np.zeros(len(texts), np.int64)
+        has_enough = np.zeros(len(texts), np.bool_)
+        has_enough_left = np.zeros(len(texts), np.bool_)
         for batch in _batches(texts):
             shingles, counts[batch] = self._shingles(texts[batch])
-            shingles, kept_counts[batch] = self._distinctive(shingles, counts[batch])
+            has_enough[batch] = _have_distinct(shingles, counts[batch], min_shingles)
+            kept, kept_counts[batch] = self._distinctive(shingles, counts[batch])
+            has_enough_left[batch] = (
+                has_enough[batch]
+                if kept is shingles
+                else _have_distinct(kept, kept_counts[batch], min_shingles)
+            )
             signed = np.flatnonzero(kept_counts[batch]) + batch.start
-            signatures[signed] = _sketch(shingles, kept_counts[signed])
-        return Signed(signatures, counts, counts - kept_counts)
+            signatures[signed] = _sketch(kept, kept_counts[signed])
+        return SignedEnough(
+            Signed(signatures, counts, counts - kept_counts), has_enough, has_enough_left
+        )
 
     def shingles(self, text: str) -> NDArray[np.int64]:
         """Return a text's shingles, in order, as `sherlock.shingles` does for its canonical text.
@@ -289,6 +325,25 @@ def _sketch(shingles: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[n
         first_round += len(rounds)
     _fill(slots, owners, shingles)
     return slots
+
+
+def _have_distinct(
+    shingles: NDArray[np.int64], counts: NDArray[np.int64], enough: int
+) -> NDArray[np.bool_]:
+    """Return which of the sets of shingles that stand in a row have enough different ones."""
+    has_enough = counts >= enough
+    starts = np.cumsum(counts) - counts
+    # Most have enough among their first ones.
+    width = 2 * enough
+    long = np.flatnonzero(counts >= width)
+    first = np.sort(shingles[starts[long, None] + np.arange(width)], axis=1)
+    is_sure = (first[:, 1:] != first[:, :-1]).sum(axis=1) + 1 >= enough
+    unsure = has_enough.copy()
+    unsure[long[is_sure]] = False
+    for text in np.flatnonzero(unsure):
+        own = shingles[starts[text] : starts[text] + counts[text]]
+        has_enough[text] = len(np.unique(own)) >= enough
+    return has_enough
 
 
 def _throw(
