@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol
+from datetime import datetime
+from typing import Any, LiteralString, Protocol, TypeVar
 
 import psycopg
 from psycopg.rows import class_row
@@ -19,6 +20,7 @@ from psycopg.sql import SQL
 
 from sherlock_pg.db import calls
 from sherlock_pg.vectorize import tfidf
+from sherlock_pg.vectorize.canonical import canonical_text
 
 SAMPLE_LIMIT = 20_000
 """Documents that a fit reads unless told otherwise: more change cosines by about 0.001."""
@@ -29,6 +31,14 @@ _INDEX_FROM = 2_000
 """Vectors from which an index answers faster than reading them all."""
 _LOCK_CLASS = 0x5348
 _MAX_ATTEMPTS = 5
+_IN_EACH_OTHERS_WAY = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.UniqueViolation,
+)
+
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -305,18 +315,73 @@ def _complete_and_switch(
 def _vectorize_all(conn: psycopg.Connection, model_id: int, progress: Progress) -> None:
     (missing,) = _call(conn, "_without_vector_count(%s)", model_id)
     progress.stage("vectors", missing)
-    after = 0
-    while True:
-        last_id, document_count, _ = _call(
-            conn, "_vectorize_batch(%s, %s, %s)", model_id, after, _BATCH
-        )
-        if document_count == 0:
-            break
-        after = last_id
-        progress.step(document_count)
+    if missing:
+        vocabulary, projection = tfidf.load(conn, model_id), tfidf.load_projection(conn)
+        after = 0
+        while batch := _next_texts(conn, model_id, after):
+            _store_vectors(conn, model_id, batch, vocabulary, projection)
+            after = batch[-1].document_id
+            progress.step(len(batch))
     if _needs_index(conn, model_id):
         progress.stage("index", 0)
         _call(conn, "build_tfidf_index(%s)", model_id)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A document that needs a vector; its text, None if it is gone, and since when it has it."""
+
+    document_id: int
+    indexed_at: datetime | None
+    content: str | None
+
+
+def _next_texts(conn: psycopg.Connection, model_id: int, after: int) -> list[_Text]:
+    with conn.cursor(row_factory=class_row(_Text)) as cursor:
+        return cursor.execute(
+            "select * from sherlock._next_without_vector(%s, %s, %s) order by document_id",
+            [model_id, after, _BATCH],
+        ).fetchall()
+
+
+def _store_vectors(
+    conn: psycopg.Connection,
+    model_id: int,
+    batch: Sequence[_Text],
+    vocabulary: tfidf.Vocabulary,
+    projection: tfidf.Projection,
+) -> None:
+    """Give documents their vectors, but for those whose text changed since it was read.
+
+    These have got a vector of the new text from whoever changed it, as a model is told of that is
+    being built.
+    """
+    texts = [text for text in batch if text.content is not None]
+    vectors = vocabulary.transform(canonical_text(text.content or "") for text in texts)
+
+    def attempt() -> None:
+        with conn.transaction():
+            unchanged = {
+                row[0]
+                for row in conn.execute(
+                    "select * from sherlock._hold_without_vector(%s, %s, %s)",
+                    [
+                        model_id,
+                        [text.document_id for text in texts],
+                        [text.indexed_at for text in texts],
+                    ],
+                )
+            }
+            kept = [number for number, text in enumerate(texts) if text.document_id in unchanged]
+            tfidf.copy_vectors(
+                conn,
+                model_id,
+                [texts[number].document_id for number in kept],
+                vectors[kept],
+                projection,
+            )
+
+    _again(attempt)
 
 
 def keep_index(conn: psycopg.Connection, found: VocabularyState) -> None:
@@ -335,30 +400,27 @@ def _needs_index(conn: psycopg.Connection, model_id: int) -> bool:
 def _call(conn: psycopg.Connection, call: LiteralString, *parameters: object) -> tuple[Any, ...]:
     """Call a function of the schema, again if a lock was not to be had, and return its row."""
     query = SQL("select * from sherlock.") + SQL(call)
-    for attempt in range(1, _MAX_ATTEMPTS + 1):
-        try:
-            row = conn.execute(query, parameters).fetchone()
-        except (
-            psycopg.errors.DeadlockDetected,
-            psycopg.errors.SerializationFailure,
-            psycopg.errors.LockNotAvailable,
-        ):
-            if attempt == _MAX_ATTEMPTS:
-                raise
-        else:
-            break
+    row = _again(lambda: conn.execute(query, parameters).fetchone())
     if row is None:
         raise RuntimeError(f"no row from {call}")
     return row
 
 
+def _again(attempt: Callable[[], T]) -> T:
+    """Run a transaction, again if another one was in its way."""
+    for _ in range(_MAX_ATTEMPTS - 1):
+        with contextlib.suppress(*_IN_EACH_OTHERS_WAY):
+            return attempt()
+    return attempt()
+
+
 def _sample(conn: psycopg.Connection, collection_id: int, sample_limit: int) -> list[str]:
     """Return the canonical texts of a sample, the same one for the same documents."""
     rows = conn.execute(
-        "select sherlock.canonical_text(content) from sherlock.document_texts(array("
+        "select content from sherlock.document_texts(array("
         " select document_id from sherlock.documents"
         " where collection_id = %s and text_state = 'indexed'"
         " order by hashint8extended(document_id, 1), document_id limit %s))",
         [collection_id, sample_limit],
     ).fetchall()
-    return [row[0] for row in rows]
+    return [canonical_text(row[0]) for row in rows]

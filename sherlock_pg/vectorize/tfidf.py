@@ -9,6 +9,7 @@ longer one is no word, and an index row could not hold it. `sherlock.tfidf_vecto
 
 from __future__ import annotations
 
+import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,7 @@ from typing import TYPE_CHECKING, LiteralString
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from pgvector import Bit, SparseVector, Vector
-from pgvector.psycopg import register_vector
+from psycopg.rows import scalar_row
 
 from sherlock_pg.db.tables import MAX_FEATURES, PROJECTION_BITS
 from sherlock_pg.errors import SherlockError
@@ -29,12 +29,22 @@ from sherlock_pg.vectorize.canonical import skeleton
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-_MIN_TOKEN_BYTES = 2
-_MAX_TOKEN_BYTES = 100
+_TOKEN_BYTES = range(2, 101)
 _ROUNDING = np.float32(1536)
 """Added and taken off again, it leaves multiples of 2^-13 (see `sherlock.sign_projection`)."""
 _PROJECTED_AT_ONCE = 500
 """Vectors that are dense in memory at the same time: 10 MB."""
+
+_SENT_HEADER_BYTES = 20
+_SENT_ELEMENT = np.dtype([("size", ">i4"), ("value", ">f4")])
+"""What `array_send` gives of an array of real: a header, then length and value of each element."""
+
+_COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_COPY_TRAILER = b"\xff\xff"
+_COPY_NULL = b"\xff\xff\xff\xff"
+_COPY_FIELDS = struct.Struct(">h iq ii iiii")
+"""Number of fields; document; model; length, dimensions, entries of a sparsevec, and a zero."""
+_COPY_BITS = struct.Struct(">ii")
 
 
 class EmptyVocabulary(SherlockError):
@@ -136,8 +146,10 @@ def fit(
         raise EmptyVocabulary(len(sample)) from error
     frequencies = np.asarray(counts.sum(axis=0)).ravel()
     all_terms = vectorizer.get_feature_names_out().tolist()
+    # The tail, most of all terms, need not be sorted.
+    least = np.sort(frequencies)[-max_features:][0]
     by_rank = sorted(
-        range(len(all_terms)),
+        np.flatnonzero(frequencies >= least).tolist(),
         key=lambda column: (
             -frequencies[column],
             all_terms[column].count(" "),
@@ -238,14 +250,19 @@ def load_projection(conn: psycopg.Connection) -> Projection:
     """Read the projection."""
 
     def rows(query: LiteralString) -> NDArray[np.float32]:
-        return np.array(
-            [Vector.from_text(text).to_numpy() for (text,) in conn.execute(query)], dtype=np.float32
-        )
+        with conn.cursor(binary=True, row_factory=scalar_row) as cursor:
+            arrays: list[bytes] = cursor.execute(query).fetchall()
+        return np.stack(
+            [np.frombuffer(sent, _SENT_ELEMENT, offset=_SENT_HEADER_BYTES) for sent in arrays]
+        )["value"].astype(np.float32)
 
     return Projection(
-        folding=rows("select f.signs::text from sherlock.tfidf_folding as f order by f.block"),
+        folding=rows(
+            "select array_send(f.signs::real[]) from sherlock.tfidf_folding as f order by f.block"
+        ),
         directions=rows(
-            "select p.directions::text from sherlock.tfidf_projection as p order by p.dimension"
+            "select array_send(p.directions::real[]) from sherlock.tfidf_projection as p"
+            " order by p.dimension"
         ),
     )
 
@@ -275,50 +292,52 @@ def copy_vectors(
     document_ids: Sequence[int],
     vectors: csr_matrix,
     projection: Projection,
-) -> int:
-    """Store vectors and their sign bits by COPY; return how many were new.
+) -> None:
+    """Store vectors and their sign bits by COPY.
 
-    Documents that have a vector of this model already keep it. Registers pgvector's types on the
-    connection.
+    Raises:
+        psycopg.errors.UniqueViolation: one of the documents has a vector of this model already.
     """
     if len(document_ids) != vectors.shape[0]:
         raise ValueError(f"{len(document_ids)} document ids for {vectors.shape[0]} vectors")
-    register_vector(conn)
-    with conn.transaction(), conn.cursor() as cursor:
-        cursor.execute(
-            "create temporary table if not exists sherlock_incoming_vectors"
-            " (like sherlock.document_vectors) on commit drop"
-        )
-        cursor.execute("truncate pg_temp.sherlock_incoming_vectors")
-        with cursor.copy(
-            "copy pg_temp.sherlock_incoming_vectors (document_id, model_id, vector, sign_bits)"
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "copy sherlock.document_vectors (document_id, model_id, vector, sign_bits)"
             " from stdin (format binary)"
-        ) as copy:
-            copy.set_types(["int8", "int4", "sparsevec", "bit"])
-            for document_id, vector, bits in vector_rows(document_ids, vectors, projection):
-                copy.write_row((document_id, model_id, vector, bits))
-        cursor.execute(
-            "insert into sherlock.document_vectors (document_id, model_id, vector, sign_bits)"
-            " select i.document_id, i.model_id, i.vector, i.sign_bits"
-            " from pg_temp.sherlock_incoming_vectors as i"
-            " on conflict do nothing"
-        )
-        return cursor.rowcount
+        ) as copy,
+    ):
+        copy.write(b"".join(_copy_parts(model_id, document_ids, vectors, projection)))
 
 
-def vector_rows(
-    document_ids: Sequence[int], vectors: csr_matrix, projection: Projection
-) -> Iterator[tuple[int, SparseVector, Bit | None]]:
-    """Yield each document's vector and sign bits as pgvector's types, ready for COPY."""
-    all_bits = sign_projection(vectors, projection)
+def _copy_parts(
+    model_id: int, document_ids: Sequence[int], vectors: csr_matrix, projection: Projection
+) -> Iterator[bytes]:
+    """Yield rows of `document_vectors` in COPY's binary format, piece by piece.
+
+    Written here, and not by the adapters of psycopg and pgvector, because these make an object of
+    each number, and must know in which schema the types are.
+    """
+    indices = vectors.indices.astype(">i4").tobytes()
+    weights = vectors.data.astype(">f4").tobytes()
+    all_bits = np.packbits(sign_projection(vectors, projection), axis=1)
+    row_ends = vectors.indptr.tolist()
+    yield _COPY_HEADER
     for number, document_id in enumerate(document_ids):
-        row = slice(vectors.indptr[number], vectors.indptr[number + 1])
-        vector = SparseVector(
-            dict(zip(vectors.indices[row].tolist(), vectors.data[row].tolist(), strict=True)),
-            MAX_FEATURES,
+        start, end = 4 * row_ends[number], 4 * row_ends[number + 1]
+        entries = (end - start) // 4
+        yield _COPY_FIELDS.pack(
+            *(4, 8, document_id, 4, model_id),
+            *(12 + 8 * entries, MAX_FEATURES, entries, 0),
         )
-        bits = Bit(all_bits[number]) if vector.indices() else None
-        yield document_id, vector, bits
+        yield indices[start:end]
+        yield weights[start:end]
+        if entries:
+            yield _COPY_BITS.pack(4 + PROJECTION_BITS // 8, PROJECTION_BITS)
+            yield all_bits[number].tobytes()
+        else:
+            yield _COPY_NULL
+    yield _COPY_TRAILER
 
 
 def _analyser(ngram_range: tuple[int, int]) -> Callable[[str], Iterator[str]]:
@@ -328,11 +347,11 @@ def _analyser(ngram_range: tuple[int, int]) -> Callable[[str], Iterator[str]]:
         raise ValueError(f"ngram_range must lie within (1, 2), not {ngram_range}")
 
     def analyse(text: str) -> Iterator[str]:
-        tokens = [
-            token
-            for token in skeleton(text).split(" ")
-            if _MIN_TOKEN_BYTES <= len(token.encode()) <= _MAX_TOKEN_BYTES
-        ]
+        tokens = skeleton(text).split(" ")
+        if text.isascii():
+            tokens = [token for token in tokens if len(token) in _TOKEN_BYTES]
+        else:
+            tokens = [token for token in tokens if len(token.encode()) in _TOKEN_BYTES]
         pairs = map(" ".join, zip(tokens, tokens[1:], strict=False)) if ngram_max == 2 else ()
         return chain(tokens if ngram_min == 1 else (), pairs)
 

@@ -1386,8 +1386,10 @@ function sherlock._hash_runs(p_units bigint[], p_width integer) returns bigint[]
 function sherlock._hasten_item(p_document_id bigint, p_priority integer, p_has_bytes boolean) returns void language plpgsql volatile;
 function sherlock._held_item(p_item_id bigint, p_worker text) returns sherlock.inbox language plpgsql volatile;
 function sherlock._hold_vocabulary(p_collection_id integer) returns void language plpgsql volatile;
+function sherlock._hold_without_vector(p_model_id integer, p_document_ids bigint[], p_indexed_at timestamp with time zone[]) returns SETOF bigint language plpgsql volatile;
 function sherlock._id_type(p_before text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._identifiers(p_folded text, p_parties jsonb) returns jsonb language plpgsql immutable parallel safe strict;
+function sherlock._ids_without_vector(p_model_id integer, p_after bigint, p_limit integer) returns bigint[] language sql stable;
 function sherlock._index_canonical_texts(p_document_ids bigint[], p_texts text[], p_canonical_texts text[]) returns integer language plpgsql volatile;
 function sherlock._index_texts(p_document_ids bigint[], p_texts text[]) returns integer language sql volatile;
 function sherlock._indexed_document_count(p_collection_id integer) returns integer language sql stable;
@@ -1427,6 +1429,7 @@ function sherlock._move_watched_rows(p_watch_id integer, p_old_keys jsonb[], p_n
 function sherlock._moving_collection(p_collection_id integer, p_scheme_id integer) returns sherlock.collections language plpgsql volatile;
 function sherlock._narrated_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._next_row_keys(p_watch_id integer, p_after jsonb, p_limit integer) returns jsonb[] language plpgsql stable;
+function sherlock._next_without_vector(p_model_id integer, p_after bigint, p_limit integer) returns TABLE(document_id bigint, indexed_at timestamp with time zone, content text) language plpgsql stable;
 function sherlock._note_cluster_change(p_collection_id integer, p_document_ids bigint[], p_change text) returns void language sql volatile;
 function sherlock._number_overlap(p_shared double precision, p_left double precision, p_right double precision, p_rare_weight double precision) returns double precision language sql immutable parallel safe;
 function sherlock._number_references(p_text text) returns text[] language plpgsql immutable parallel safe strict;

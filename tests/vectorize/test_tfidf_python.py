@@ -208,7 +208,7 @@ def test_sign_bits_are_those_of_sql(conn: psycopg.Connection) -> None:
     assert (from_sql != from_own_vectors).mean() < 0.001
 
 
-def test_copied_vectors_are_those_of_sql_and_a_second_copy_adds_none(
+def test_copied_vectors_are_those_of_sql_and_a_second_copy_is_refused(
     conn: psycopg.Connection,
 ) -> None:
     vocabulary = tfidf.fit(CORPUS[:3])
@@ -216,12 +216,13 @@ def test_copied_vectors_are_those_of_sql_and_a_second_copy_adds_none(
     document_ids = [10 + number for number in range(len(CORPUS))]
     vectors = vocabulary.transform(CORPUS)
     projection = tfidf.load_projection(conn)
-    first = tfidf.copy_vectors(conn, model_id, document_ids, vectors, projection)
-    second = tfidf.copy_vectors(conn, model_id, document_ids, vectors, projection)
-    assert (first, second) == (len(CORPUS), 0)
+    tfidf.copy_vectors(conn, model_id, document_ids, vectors, projection)
+    with pytest.raises(psycopg.errors.UniqueViolation), conn.transaction():
+        tfidf.copy_vectors(conn, model_id, document_ids[:1], vectors[:1], projection)
     rows = conn.execute(
         "select v.document_id,"
         " v.vector::text = sherlock.tfidf_vector(v.model_id, t.canonical)::text,"
+        " v.sign_bits is not distinct from sherlock.sign_projection(v.vector),"
         " v.sign_bits is null, v.vector::text = '{}/5000'"
         " from sherlock.document_vectors as v"
         " join unnest(%s::bigint[], %s::text[]) as t(document_id, canonical) using (document_id)"
@@ -229,9 +230,9 @@ def test_copied_vectors_are_those_of_sql_and_a_second_copy_adds_none(
         [document_ids, CORPUS, model_id],
     ).fetchall()
     assert len(rows) == len(CORPUS)
-    assert all(is_same for _, is_same, _, _ in rows)
-    assert all(is_bitless == is_empty for _, _, is_bitless, is_empty in rows)
-    assert any(is_empty for _, _, _, is_empty in rows)
+    assert all(is_same and has_same_bits for _, is_same, has_same_bits, _, _ in rows)
+    assert all(is_bitless == is_empty for _, _, _, is_bitless, is_empty in rows)
+    assert any(is_empty for _, _, _, _, is_empty in rows)
 
 
 def test_copying_needs_one_id_per_vector(conn: psycopg.Connection) -> None:
