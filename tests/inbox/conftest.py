@@ -16,7 +16,7 @@ class Queue:
 
     TEXT = (
         "Acción de tutela de Ana Torres contra NUEVA EPS: pide la entrega de los medicamentos que "
-        "su médico ordenó hace dos meses, porque sin ellos su salud empeora y la entidad no responde."
+        "su médico ordenó hace dos meses, porque sin ellos su salud empeora y la entidad calla."
     )
     OTHER_TEXT = (
         "El arrendatario del local comercial solicita la devolución del depósito, pues entregó las "
