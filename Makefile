@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DOCUMENTS := tests/data/documents
 JOBS ?= 2
 
-.PHONY: help setup system demo test lint format bench bench-sql bench-queue crash-test fuzz eval-ner documents schema-snapshot \
+.PHONY: help setup system demo test lint format bench bench-sql bench-queue bench-peers crash-test fuzz eval-ner documents schema-snapshot \
 	unicode-tables clean
 
 help: ## Show this help.
@@ -67,6 +67,16 @@ ROWS ?= 100000
 bench-sql: setup ## Measure plain SQL on ROWS=... watched rows; the last line is one JSON object.
 	@$(BIN)/python tests/benchmarks/sql.py --rows $(ROWS)
 
+PEERS := .venv-peers
+$(PEERS)/.ready: tests/benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install -q --disable-pip-version-check -r $<
+	@touch $@
+
+bench-peers: setup $(PEERS)/.ready ## Compare with datasketch, rensa and gaoya on ROWS=... short texts.
+	@$(BIN)/python tests/benchmarks/peers/run.py --rows $(ROWS) \
+		--peers-python $(PEERS)/bin/python --output docs/peers
+
 SECONDS ?= 60
 SEED ?= 1
 fuzz: setup ## Read damaged files for SECONDS=60 from SEED=1; exit code 1 if a rule was broken.
@@ -86,5 +96,5 @@ unicode-tables: setup ## Generate the canonical text's tables (Python 3.11 only)
 	$(BIN)/python tests/tools/generate_unicode_tables.py
 
 clean: ## Remove the virtual environment and caches.
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

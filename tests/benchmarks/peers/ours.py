@@ -1,0 +1,266 @@
+"""sherlock-pg in the same comparison: texts in a file to clusters that are stored.
+
+Runs on a server of its own with the settings that users get. Processor seconds are those of this
+process and of all of the server's. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from measuring import THRESHOLD, Pair, Stages, peak_mb, read_texts, write_pairs
+
+from sherlock_pg.vectorize.canonical import canonical_text
+from sherlock_pg.vectorize.signature import Signer
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import scratch_database
+
+_COLLECTION = "texts"
+_BATCH = 5_000
+_QUERIES = 2_000
+_SAMPLE_EVERY_SECONDS = 0.1
+
+
+class Server:
+    """What the processes of a server use, all of them together.
+
+    Args:
+        postmaster: process id of the first one.
+
+    Attributes:
+        peak_mb: the most memory that they had at once while watched; what they share counts once.
+    """
+
+    def __init__(self, postmaster: int) -> None:
+        self._postmaster = postmaster
+        self._cpu: dict[int, float] = {}
+        self._stopped = threading.Event()
+        self.peak_mb = 0.0
+
+    def cpu_seconds(self) -> float:
+        """Return the processor seconds of all processes so far, ended ones as they were seen."""
+        for pid in self._processes():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                run_nanoseconds = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
+                self._cpu[pid] = int(run_nanoseconds) / 1e9
+        return sum(self._cpu.values())
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Look at memory and processor time all the while."""
+        thread = threading.Thread(target=self._watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stopped.set()
+            thread.join()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(_SAMPLE_EVERY_SECONDS):
+            self.cpu_seconds()
+            self.peak_mb = max(self.peak_mb, sum(map(_memory_mb, self._processes())))
+
+    def _processes(self) -> list[int]:
+        children = Path(f"/proc/{self._postmaster}/task/{self._postmaster}/children").read_text()
+        return [self._postmaster, *map(int, children.split())]
+
+
+def _memory_mb(pid: int) -> float:
+    try:
+        found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return int(found.group(1)) / 1024 if found else 0.0
+
+
+class Measured(Stages):
+    """Stages whose processor seconds are those of the client and of the server."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__()
+        self._server = server
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure what is done in the context."""
+        server = self._server.cpu_seconds()
+        with super().stage(name):
+            yield
+        self.cpu[name] += self._server.cpu_seconds() - server
+
+
+def sign(corpus: Path) -> dict[str, Any]:
+    """Sign texts in this process, by one thread."""
+    texts = read_texts(corpus)
+    stages = Stages()
+    signer = Signer("word", 2)
+    signer.sign(texts[:10])
+    with stages.stage("sign"):
+        signer.sign(texts)
+    return {"wall": stages.wall, "cpu": stages.cpu}
+
+
+def dedupe(conn: psycopg.Connection, corpus: Path, pairs_path: Path) -> dict[str, Any]:
+    """Load, pair and cluster texts, then search for some of them one at a time."""
+    server = Server(_postmaster(conn))
+    stages = Measured(server)
+    conn.execute("select sherlock.create_collection(%s, 'text')", [_COLLECTION])
+    with server.watched():
+        with stages.stage("load"):
+            load(conn, corpus)
+        with stages.stage("pairs"):
+            store_pairs(conn)
+        with stages.stage("clusters"):
+            clusters = _value(
+                conn, "select sherlock.rebuild_clusters(%s, 'connected', 'LOW')", [_COLLECTION]
+            )
+    client_mb = peak_mb()
+    conn.execute("vacuum analyze")
+    queries = search(conn, stages)
+    pairs = _pairs(conn)
+    write_pairs(pairs_path, pairs)
+    parts = ("load", "pairs", "clusters")
+    for seconds in (stages.wall, stages.cpu):
+        seconds["dedupe"] = sum(seconds[part] for part in parts)
+        seconds["index"] = seconds["load"]
+    return {
+        "wall": stages.wall,
+        "cpu": stages.cpu,
+        "queries": queries,
+        "pairs": len(pairs),
+        "clusters": clusters,
+        "client_mb": client_mb,
+        "server_mb": server.peak_mb,
+        "peak_mb": client_mb + server.peak_mb,
+    }
+
+
+def load(conn: psycopg.Connection, corpus: Path) -> None:
+    """Store texts with their signatures and band keys."""
+    texts = read_texts(corpus)
+    signer = Signer.of_scheme(conn, "word-2")
+    collection_id, scheme_id, first = conn.execute(
+        "select c.collection_id, c.scheme_id, coalesce((select max(document_id) + 1"
+        " from sherlock.documents), 1) from sherlock.collections as c where c.name = %s",
+        [_COLLECTION],
+    ).fetchall()[0]
+    for start in range(0, len(texts), _BATCH):
+        batch = texts[start : start + _BATCH]
+        signed = signer.sign(batch)
+        keys = signer.band_keys(signed.signatures, scheme_id, collection_id, 32, 4)
+        sketches = signer.sketches(signed.signatures)
+        with conn.transaction(), conn.cursor() as cur:
+            cur.execute("set local session_replication_role = replica")
+            with cur.copy(
+                "copy sherlock.documents (document_id, collection_id, doc_type, name, content,"
+                " canonical_sha256, text_state, word_count, indexed_at) from stdin"
+            ) as copy:
+                for number, text in enumerate(batch, start):
+                    canonical = canonical_text(text)
+                    copy.write_row(
+                        (
+                            first + number,
+                            collection_id,
+                            "default",
+                            str(number),
+                            text,
+                            hashlib.sha256(canonical.encode()).digest(),
+                            "indexed",
+                            canonical.count(" ") + 1,
+                            "now",
+                        )
+                    )
+            with cur.copy(
+                "copy sherlock.document_signatures (document_id, scheme_id, shingle_count,"
+                " signature, sketch) from stdin"
+            ) as copy:
+                for number, (slots, count, sketch) in enumerate(
+                    zip(
+                        signed.signatures.tolist(),
+                        signed.shingle_counts.tolist(),
+                        sketches,
+                        strict=True,
+                    ),
+                    start,
+                ):
+                    bits = format(int.from_bytes(sketch, "big"), "02048b")
+                    copy.write_row((first + number, scheme_id, count, slots, bits))
+            with cur.copy("copy sherlock.band_keys (key, document_id) from stdin") as copy:
+                for number, row in enumerate(keys.tolist(), start):
+                    for key in row:
+                        copy.write_row((key, first + number))
+
+
+def store_pairs(conn: psycopg.Connection) -> None:
+    """Find all pairs of the collection and store them as matches."""
+    conn.execute(
+        "insert into sherlock.matches (document_id, matched_document_id, confidence, action,"
+        " final_score, minhash_score, tfidf_score, entity_score, has_conflict, evidence)"
+        " select p.document_id, p.matched_document_id, p.confidence, p.action, p.final_score,"
+        "  p.minhash_score, p.tfidf_score, p.entity_score, p.has_conflict, '{}'"
+        " from sherlock.find_duplicate_pairs(%s, %s, p_limit => 2000000000,"
+        "  p_levels => '{minhash}') as p",
+        [_COLLECTION, THRESHOLD],
+    )
+
+
+def search(conn: psycopg.Connection, stages: Stages) -> int:
+    """Ask for the matches of texts spread over the collection, one at a time."""
+    ids = conn.execute(
+        "select document_id from sherlock.documents order by hashint8extended(document_id, 3)"
+        " limit %s",
+        [_QUERIES],
+    ).fetchall()
+    with stages.stage("query"):
+        for (document_id,) in ids:
+            conn.execute(
+                "select * from sherlock.find_duplicates(%s, 100, 'all')", [document_id]
+            ).fetchall()
+    return len(ids)
+
+
+def _pairs(conn: psycopg.Connection) -> list[Pair]:
+    rows = conn.execute(
+        "select d.name::integer, o.name::integer from sherlock.matches as m"
+        " join sherlock.documents as d using (document_id)"
+        " join sherlock.documents as o on o.document_id = m.matched_document_id"
+    ).fetchall()
+    return [(min(pair), max(pair)) for pair in rows]
+
+
+def _postmaster(conn: psycopg.Connection) -> int:
+    backend = conn.info.backend_pid
+    stat = Path(f"/proc/{backend}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def _value(conn: psycopg.Connection, query: str, parameters: list[Any]) -> Any:
+    row = conn.execute(query, parameters).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def main() -> None:
+    """Run one phase: sign or dedupe."""
+    phase, corpus, pairs_path = sys.argv[1:]
+    if phase == "sign":
+        figures = sign(Path(corpus))
+    else:
+        with scratch_database() as conn:
+            figures = dedupe(conn, Path(corpus), Path(pairs_path))
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
