@@ -266,9 +266,7 @@ def test_the_index_on_sign_bits_finds_the_near_duplicates(conn: psycopg.Connecti
     near_count = found_count = 0
     for query, cosine in zip(queries, cosines, strict=True):
         near = {position + 1 for position in np.flatnonzero(cosine >= 0.6)}
-        found = {
-            row[0] for row in conn.execute(nearest, {"model": model_id, "text": texts[query]})
-        }
+        found = {row[0] for row in conn.execute(nearest, {"model": model_id, "text": texts[query]})}
         near_count += len(near)
         found_count += len(near & found)
     assert near_count >= 3 * len(queries)
