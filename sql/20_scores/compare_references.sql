@@ -97,6 +97,11 @@ as $$
 declare
     c_listed constant integer := 5;
     v_rare_weight constant double precision := sherlock._rare_weight(p_model_id);
+    -- A variable: with a query as its argument the function would not be inlined.
+    v_numbers constant text[] := array(
+        select u.number from unnest((p_left).numbers) as u (number)
+        union
+        select u.number from unnest((p_right).numbers) as u (number));
     v_left_weight double precision;
     v_right_weight double precision;
     v_shared_weight double precision;
@@ -118,10 +123,7 @@ begin
     from (
         select n.number, n.weight, n.number = any((p_left).numbers) as is_left,
                n.number = any((p_right).numbers) as is_right
-        from sherlock._weighted_numbers(p_model_id, v_rare_weight, array(
-            select u.number from unnest((p_left).numbers) as u (number)
-            union
-            select u.number from unnest((p_right).numbers) as u (number))) as n
+        from sherlock._weighted_numbers(p_model_id, v_rare_weight, v_numbers) as n
         where ltrim(n.number, '0') <> all (p_ignored)
     ) as w;
     v_shared_dates := array(

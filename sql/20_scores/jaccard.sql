@@ -101,6 +101,25 @@ comment on function sherlock.jaccard_estimate(bit, bit) is
 'Estimate of the Jaccard similarity of two texts from their sketches (sherlock.signature_sketch): '
 'about a microsecond a pair. Null if one of them has no sketch.';
 
+create or replace function sherlock._most_jaccard(p_left bit, p_right bit)
+returns double precision
+language plpgsql immutable strict parallel safe
+as $$
+-- What sherlock.jaccard_estimate() of the signatures can be at most, from their sketches: slots whose
+-- 16 bits differ are different, and the others are equal but for one in 65,536. Each shift gathers
+-- in the first bit of a slot whether any of twice as many bits differs.
+declare
+    c_first_bits constant bit(2048) := repeat('1000000000000000', 128)::bit(2048);
+    v_differing bit(2048) := p_left # p_right;
+begin
+    v_differing := v_differing | (v_differing << 8);
+    v_differing := v_differing | (v_differing << 4);
+    v_differing := v_differing | (v_differing << 2);
+    v_differing := v_differing | (v_differing << 1);
+    return (128 - bit_count(v_differing & c_first_bits)) / 128.0::double precision;
+end
+$$;
+
 create or replace function sherlock.jaccard(p_left bigint[], p_right bigint[])
 returns double precision
 language sql immutable strict parallel safe

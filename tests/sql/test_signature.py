@@ -243,6 +243,40 @@ def test_sketch_estimate_is_inlined(conn: psycopg.Connection) -> None:
     assert "jaccard_estimate" not in plan
 
 
+@given(differing=st.dictionaries(st.integers(0, 127), st.integers(1, 2**16 - 1)))
+@property_test
+def test_most_jaccard_counts_the_slots_of_sketches(
+    conn: psycopg.Connection, differing: dict[int, int]
+) -> None:
+    left = random.Random(len(differing)).getrandbits(2048)
+    right = left ^ sum(bits << 16 * slot for slot, bits in differing.items())
+    assert (
+        scalar(
+            conn,
+            "select sherlock._most_jaccard(%s::bit(2048), %s::bit(2048))",
+            f"{left:02048b}",
+            f"{right:02048b}",
+        )
+        == 1 - len(differing) / 128
+    )
+
+
+@given(left=st.sets(bigints, min_size=1), right=st.sets(bigints, min_size=1))
+@property_test
+def test_most_jaccard_is_no_less_than_the_estimate(
+    conn: psycopg.Connection, left: set[int], right: set[int]
+) -> None:
+    most, estimate = conn.execute(
+        "select sherlock._most_jaccard("
+        "           sherlock.signature_sketch(s.l), sherlock.signature_sketch(s.r)),"
+        "       sherlock.jaccard_estimate(s.l, s.r)"
+        " from (select sherlock.signature(%s::bigint[]), sherlock.signature(%s::bigint[]))"
+        "      as s (l, r)",
+        (list(left), list(left | right)),
+    ).fetchone() or (None, None)
+    assert most >= estimate
+
+
 @given(changed=st.sets(st.integers(0, 127)))
 @property_test
 def test_estimate_is_the_share_of_equal_slots(conn: psycopg.Connection, changed: set[int]) -> None:
