@@ -18,7 +18,7 @@ _MAX_CACHED_IMAGES: Final = 1 << 16
 _MAX_CACHED_RUNS: Final = 1 << 16
 _MAX_CACHED_RUN_LENGTH: Final = 8
 
-_ASCII_IMAGES: Final = bytes(
+ASCII_IMAGES: Final = bytes(
     ord(chr(code).lower())
     if code < 0x80 and chr(code).isalnum()
     else code
@@ -26,7 +26,7 @@ _ASCII_IMAGES: Final = bytes(
     else 0x20
     for code in range(256)
 )
-_CONFUSABLES: Final = str.maketrans("eu0f1ljb8529q", "caotiiihhszgg")
+CONFUSABLES: Final = str.maketrans("eu0f1ljb8529q", "caotiiihhszgg")
 _NON_ASCII_RUN: Final = re.compile(r"[^\x00-\x7f]+")
 
 
@@ -55,7 +55,7 @@ def tokens(text: str) -> list[bytes]:
     """
     if not text.isascii():
         text = _NON_ASCII_RUN.sub(_image_of_match, text)
-    return text.encode().translate(_ASCII_IMAGES).split()
+    return text.encode().translate(ASCII_IMAGES).split()
 
 
 def skeleton(canonical: str) -> str:
@@ -69,9 +69,7 @@ def skeleton(canonical: str) -> str:
     Returns:
         As many words, each as long or shorter.
     """
-    return (
-        canonical.translate(_CONFUSABLES).replace("ri", "n").replace("rn", "m").replace("ci", "d")
-    )
+    return canonical.translate(CONFUSABLES).replace("ri", "n").replace("rn", "m").replace("ci", "d")
 
 
 class _Ranges:
@@ -97,7 +95,7 @@ class _Images(dict[int, str]):
     """Map of a code point to what becomes of it, for `str.translate`."""
 
     def __missing__(self, code: int) -> str:
-        image = _image(code)
+        image = image_of(code)
         if len(self) < _MAX_CACHED_IMAGES:
             self[code] = image
         return image
@@ -107,7 +105,15 @@ _IMAGES: Final = _Images()
 _RUN_IMAGES: Final[dict[str, str]] = {}
 
 
-def _image(code: int) -> str:
+def image_of(code: int) -> str:
+    """Return what becomes of a character, with ASCII left as it is: `ASCII_IMAGES` comes after.
+
+    Args:
+        code: its code point; lone surrogates are separators.
+
+    Returns:
+        Letters, digits and spaces; spaces at an end separate it from what stands beside it.
+    """
     if code in _UNASSIGNED:
         return " "
     return "".join(

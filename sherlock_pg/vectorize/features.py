@@ -13,13 +13,14 @@ SQL would compute.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import psycopg
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from psycopg.rows import class_row
 
 from sherlock_pg.errors import from_psycopg
@@ -27,10 +28,14 @@ from sherlock_pg.vectorize import tfidf
 from sherlock_pg.vectorize.canonical import canonical_text
 from sherlock_pg.vectorize.signature import Signer
 
+if TYPE_CHECKING:
+    from sherlock_pg.vectorize.compiled import CompiledMaker
+
 FEATURE_VERSION: Final = 1
 """The rules that features are made by here; `sherlock.feature_version()` must be the same."""
 
-_SKETCH_BYTES: Final = 256
+SKETCH_BYTES: Final = 256
+"""Bytes of a signature's sketch."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +153,11 @@ class Features:
         return np.array([state == "indexed" for state in self.text_states], np.bool_)
 
 
+def has_kernel() -> bool:
+    """Whether numba is installed, which compiles the kernel (the optional dependency `fast`)."""
+    return importlib.util.find_spec("numba") is not None
+
+
 class FeatureMaker:
     """Makes the features of a collection's documents.
 
@@ -156,22 +166,30 @@ class FeatureMaker:
 
     Args:
         scheme: how texts are signed.
-        signer: signs by that scheme, with its boilerplate.
+        stop_shingles: the scheme's boilerplate.
         models: vocabularies of the models in use.
-        projection: the projection that gives sign bits; needed where there are models.
+        projection: the projection that gives sign bits.
+        bulk: whether to use the compiled kernel where numba is installed; see `of_collection`.
     """
 
     def __init__(
         self,
         scheme: Scheme,
-        signer: Signer,
+        stop_shingles: ArrayLike,
         models: Mapping[int, tfidf.Vocabulary],
         projection: tfidf.Projection,
+        *,
+        bulk: bool = False,
     ) -> None:
         self.scheme = scheme
-        self._signer = signer
         self._models = dict(models)
         self._projection = projection
+        self._signer = Signer(scheme.shingle_kind, scheme.shingle_width, stop_shingles)
+        self._compiled: CompiledMaker | None = None
+        if bulk and has_kernel():
+            from sherlock_pg.vectorize.compiled import CompiledMaker
+
+            self._compiled = CompiledMaker(scheme, stop_shingles, models, projection)
 
     @classmethod
     def of_collection(
@@ -182,8 +200,8 @@ class FeatureMaker:
         Args:
             conn: a connection to a database with the schema.
             collection: name of the collection.
-            bulk: thousands of texts will follow: worth the second that loading (once, compiling:
-                half a minute) the compiled kernel takes, where numba is installed.
+            bulk: thousands of texts will follow: worth the second that loading the compiled kernel
+                takes where numba is installed (half a minute the first time, for compiling).
 
         Raises:
             UsageError: there is no such collection (SH002).
@@ -201,10 +219,12 @@ class FeatureMaker:
             projection = tfidf.load_projection(conn)
         except psycopg.Error as error:
             raise from_psycopg(error) from error
-        signer = Signer(
-            scheme.shingle_kind, scheme.shingle_width, [shingle for (shingle,) in stop_shingles]
-        )
-        return cls(scheme, signer, models, projection)
+        return cls(scheme, [shingle for (shingle,) in stop_shingles], models, projection, bulk=bulk)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled kernel makes the features."""
+        return self._compiled is not None
 
     @property
     def model_ids(self) -> list[int]:
@@ -237,15 +257,17 @@ class FeatureMaker:
         Returns:
             All features but the references; `Features` tells which of them are stored.
         """
+        excluded = np.zeros(len(texts), np.bool_)
+        if is_excluded is not None:
+            excluded[:] = is_excluded
+        if self._compiled is not None:
+            return self._compiled.make(texts, excluded)
         canonical = [canonical_text(text) for text in texts]
         encoded = [text.encode() for text in canonical]
         signed, has_enough, has_enough_left = self._signer.sign_enough(
             canonical, self.scheme.min_shingles
         )
-        excluded = np.zeros(len(texts), np.bool_)
-        if is_excluded is not None:
-            excluded[:] = is_excluded
-        states = _text_states(signed.shingle_counts, has_enough, excluded)
+        states = text_states(signed.shingle_counts, has_enough, excluded)
         is_indexed = has_enough & ~excluded
         has_signature = is_indexed & has_enough_left
         signatures = np.where(has_signature[:, None], signed.signatures, np.int32(-1))
@@ -271,9 +293,9 @@ class FeatureMaker:
     def _sketches(
         self, signatures: NDArray[np.int32], has_signature: NDArray[np.bool_]
     ) -> NDArray[np.uint8]:
-        sketches = np.zeros((len(signatures), _SKETCH_BYTES), np.uint8)
+        sketches = np.zeros((len(signatures), SKETCH_BYTES), np.uint8)
         joined = b"".join(self._signer.sketches(signatures[has_signature]))
-        sketches[has_signature] = np.frombuffer(joined, np.uint8).reshape(-1, _SKETCH_BYTES)
+        sketches[has_signature] = np.frombuffer(joined, np.uint8).reshape(-1, SKETCH_BYTES)
         return sketches
 
     def _band_keys(
@@ -314,11 +336,12 @@ def _model_ids(conn: psycopg.Connection, collection_id: int) -> list[int]:
     return [model_id for (model_id,) in rows]
 
 
-def _text_states(
-    shingle_counts: NDArray[np.int64],
+def text_states(
+    shingle_counts: NDArray[np.integer[Any]],
     has_enough: NDArray[np.bool_],
     is_excluded: NDArray[np.bool_],
 ) -> list[str]:
+    """Return `Features.text_states`, as `sherlock._text_state` gives it."""
     states = np.select(
         [is_excluded, shingle_counts == 0, ~has_enough],
         ["excluded", "empty", "short"],

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 _U32Array = NDArray[np.uint32]
 
-_INITIAL: Final = 0x9E3779B9 + 3923095
+INITIAL: Final = 0x9E3779B9 + 3923095
+"""What the three words of lookup3 begin with, before the length is added; 32 bits count."""
+
 _MASK32: Final = 0xFFFFFFFF
 _MASK64: Final = 0xFFFFFFFFFFFFFFFF
 _BLOCK: Final = 1 << 14  # elements at once: so few that all work arrays stay in the cache
@@ -138,7 +140,7 @@ def _mix_steps(
 def _hash_words(words: NDArray[np.uint32], lengths: _U32Array) -> NDArray[np.int64]:
     """Hash rows of words, each a text padded with zeros to whole chunks plus a last one."""
     state = _State.allocate(len(words))
-    np.add(lengths, np.uint32(_INITIAL & _MASK32), out=state.a)
+    np.add(lengths, np.uint32(INITIAL & _MASK32), out=state.a)
     np.copyto(state.b, state.a)
     np.copyto(state.c, state.a)
     last = words.shape[1] - 3
@@ -164,7 +166,7 @@ def _hash_block(
     hashes: NDArray[np.int64],
 ) -> None:
     state = workspace.first(len(values))
-    initial = np.uint32((_INITIAL + 4) & _MASK32)
+    initial = np.uint32((INITIAL + 4) & _MASK32)
     # The high half is folded in such that an int8 hashes like the int4 of the same value.
     folded = (values ^ (values >> 32) ^ (values >> 63)).astype(np.uint32)
     seed_words = seeds.view(np.uint64)

@@ -194,10 +194,7 @@ class Signer:
                 hint="the product of the two must be 1 to 128, the number of slots",
                 sqlstate="SH011",
             )
-        prefix = hash_int8_extended(
-            np.array([collection_id]), hash_int8_extended(np.array([scheme_id]), 0)
-        )
-        keys = np.tile(hash_int8_extended(np.arange(band_count), prefix), len(signatures))
+        keys = np.tile(band_prefixes(scheme_id, collection_id, band_count), len(signatures))
         bands = signatures[:, : band_count * rows_per_band].reshape(-1, rows_per_band)
         for row in range(rows_per_band):
             keys = hash_int8_extended(bands[:, row].astype(np.int64), keys)
@@ -265,6 +262,14 @@ class Signer:
         if len(hashes) > _MAX_CACHED_TOKENS:
             hashes.clear()
         return units, lengths
+
+
+def band_prefixes(scheme_id: int, collection_id: int, band_count: int) -> NDArray[np.int64]:
+    """Return what the slots of each band are hashed on, so that other bands' keys differ."""
+    prefix = hash_int8_extended(
+        np.array([collection_id]), hash_int8_extended(np.array([scheme_id]), 0)
+    )
+    return hash_int8_extended(np.arange(band_count), prefix)
 
 
 def _char_units(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
