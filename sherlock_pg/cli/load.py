@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sherlock_pg.cli.context import CliContext, pass_context
+from sherlock_pg.cli.load_texts import check_options, load_texts, refuse_bulk_files, text_options
 from sherlock_pg.cli.output import counted, csv_text, format_option, printable
 from sherlock_pg.cli.progress import open_progress
 from sherlock_pg.cli.reading_options import (
@@ -53,6 +54,7 @@ _CSV_COLUMNS = (
     metavar="PATH...",
     type=click.Path(path_type=Path),
 )
+@text_options
 @reading_options
 @click.option(
     "--workers",
@@ -70,11 +72,19 @@ _CSV_COLUMNS = (
     help="Store nothing: compare each file with what is stored, not with each other.",
 )
 @format_option
+@click.pass_context
 @pass_context
 def load(
     context: CliContext,
+    click_context: click.Context,
     /,
     paths: tuple[Path, ...],
+    text_fields: tuple[str, ...],
+    key: str | None,
+    name_field: str | None,
+    profile: str | None,
+    encoding: str,
+    rejects: Path | None,
     collection: str,
     doc_type: str,
     workers: int,
@@ -87,6 +97,9 @@ def load(
 
     Prints one line per document (status, class, action, score, best match) and a summary. Files
     whose bytes are known are not read again. Stopped with Ctrl-C, a second run goes on.
+
+    With --text and --key the files hold many texts, one a row; these are stored with all features,
+    many thousand a second, and not judged one by one: all pairs are found afterwards, in SQL.
     """
     from sherlock_pg.load.outcome import summary
     from sherlock_pg.load.walk import walk
@@ -94,6 +107,22 @@ def load(
     signal.signal(signal.SIGTERM, _interrupt)
     if not any(os.path.lexists(path) for path in paths):
         raise UsageError(f"there is no {printable(str(paths[0]))}")
+    check_options(click_context, is_texts=bool(text_fields))
+    if text_fields:
+        return load_texts(
+            context,
+            paths,
+            collection=collection,
+            doc_type=doc_type,
+            text_fields=text_fields,
+            key=key,
+            name_field=name_field,
+            profile=profile,
+            encoding=encoding,
+            rejects=rejects,
+            output_format=output_format,
+        )
+    refuse_bulk_files(paths)
     files = list(walk(paths))
     if not files:
         click.echo("no files found there", err=True)

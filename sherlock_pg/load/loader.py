@@ -345,13 +345,18 @@ class Loader:
         return count
 
     def _judge_left_over(self, conn: psycopg.Connection, progress: Progress) -> int:
-        """Judge documents that an interrupted run stored and did not come to judge."""
+        """Judge documents that an interrupted run stored and did not come to judge.
+
+        Texts that were loaded in bulk, which have keys, are not judged unless somebody asks for it.
+        """
         left = conn.execute(
             "select d.document_id from sherlock.documents as d"
             " where d.collection_id = sherlock.collection_id(%s)"
             " and d.status in ('ok', 'partial') and d.text_state is not null"
             " and d.indexed_at < %s and not exists ("
             "  select from sherlock.detections as v where v.document_id = d.document_id)"
+            " and not exists ("
+            "  select from sherlock.document_keys as k where k.document_id = d.document_id)"
             " order by d.document_id",
             [self._options.collection, self._started],
         ).fetchall()

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, LiteralString, Protocol, TypeVar
 
 import psycopg
@@ -218,6 +219,56 @@ def fit_if_needed(
             return None
 
 
+def fit_for_arriving(
+    conn: psycopg.Connection,
+    collection: str,
+    arriving: int,
+    canonical_texts: Iterable[str],
+    *,
+    progress: Progress,
+) -> int | None:
+    """Fit a vocabulary before many documents arrive, on a sample of them and of those there.
+
+    So their vectors can be stored with them. Nothing is done where those that arrive don't outgrow
+    the vocabulary in use.
+
+    Args:
+        conn: a connection in autocommit mode; batches are committed one by one.
+        collection: name of the collection.
+        arriving: how many documents arrive.
+        canonical_texts: a sample of their canonical texts, in any order.
+        progress: told of stages and vectors.
+
+    Returns:
+        The new model, or None if none was needed or possible.
+    """
+    collection_id = calls.collection_id(conn, collection)
+    conn.execute("select pg_advisory_lock(%s, %s)", [_LOCK_CLASS, collection_id])
+    with _released(conn, collection_id):
+        found = state(conn, collection)
+        if not found.needs_fit(arriving):
+            return None
+        count = found.document_count + arriving
+        sample_size = min(SAMPLE_LIMIT, count)
+        sample = [*_sample(conn, collection_id, sample_size * found.document_count // count)]
+        sample += islice(canonical_texts, sample_size - len(sample))
+        _call(conn, "_set_aside_vocabularies(%s, %s)", collection_id, None)
+        progress.stage("fitting the vocabulary", 0)
+        try:
+            model_id = _fit(conn, collection, sample, SAMPLE_LIMIT)
+        except tfidf.EmptyVocabulary as error:
+            logging.getLogger(__name__).warning("no vocabulary could be fitted: %s", error)
+            return None
+        # The sample stands for those that arrive: they are no growth since the fit.
+        conn.execute(
+            "update sherlock.tfidf_models set document_count = greatest(document_count, %s)"
+            " where model_id = %s",
+            [count, model_id],
+        )
+        _complete_and_switch(conn, collection_id, model_id, progress)
+        return model_id
+
+
 def roll_back(
     conn: psycopg.Connection,
     collection: str,
@@ -267,24 +318,26 @@ def _fit_and_switch(
     _call(conn, "_set_aside_vocabularies(%s, %s)", collection_id, unfinished)
     if unfinished is None:
         progress.stage("fitting the vocabulary", 0)
-        model_id = _fit(conn, collection, collection_id, sample_limit)
+        model_id = _fit(conn, collection, _sample(conn, collection_id, sample_limit), sample_limit)
     else:
         model_id = int(unfinished)
     _complete_and_switch(conn, collection_id, model_id, progress)
     return model_id
 
 
-def _fit(conn: psycopg.Connection, collection: str, collection_id: int, sample_limit: int) -> int:
+def _fit(
+    conn: psycopg.Connection, collection: str, canonical_texts: Iterable[str], sample_limit: int
+) -> int:
     limits = conn.execute(
         "select tfidf_max_features, tfidf_ngram_min, tfidf_ngram_max"
-        " from sherlock.collections where collection_id = %s",
-        [collection_id],
+        " from sherlock.collections where collection_id = sherlock.collection_id(%s)",
+        [collection],
     ).fetchone()
     if limits is None:
         raise RuntimeError(f"collection {collection!r} vanished")
     max_features, ngram_min, ngram_max = limits
     vocabulary = tfidf.fit(
-        _sample(conn, collection_id, sample_limit),
+        canonical_texts,
         max_features=max_features,
         ngram_range=(ngram_min, ngram_max),
     )

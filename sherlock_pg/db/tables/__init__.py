@@ -6,6 +6,7 @@ other only on it; no foreign key by candidate; small configuration tables are jo
 """
 
 from sherlock_pg.db.tables import (
+    bulk,
     clusters,
     documents,
     inbox,
@@ -27,6 +28,7 @@ __all__ = [
     "MAX_FEATURES",
     "PROJECTION_BITS",
     "SCHEMA",
+    "bulk",
     "clusters",
     "documents",
     "inbox",

@@ -1,0 +1,1 @@
+"""Files of many texts: from JSON lines, CSV or Parquet into the tables, in bulk and resumable."""
