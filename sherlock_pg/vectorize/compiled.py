@@ -7,6 +7,7 @@ is called: a second where an earlier process has compiled it, half a minute wher
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -32,7 +33,7 @@ _PAGE_COUNT: Final = 0x110000 >> _kernel.PAGE_BITS
 
 
 class CompiledMaker:
-    """Makes features as `features.FeatureMaker` describes.
+    """Makes features as `features.FeatureMaker` describes; threads may share one.
 
     Args:
         scheme: how texts are signed.
@@ -245,16 +246,21 @@ class _Buffer(NamedTuple):
 
 
 class _Images:
-    """The images of characters, as `canonical.image_of` gives them, filled page by page."""
+    """The images of characters, as `canonical.image_of` gives them, filled page by page.
+
+    Threads may use it together: what one of them reads by, no other changes.
+    """
 
     def __init__(self) -> None:
-        self._pages = np.full(_PAGE_COUNT, -1, np.int32)
-        self._entries = np.zeros(0, np.int32)
-        self._pool = b""
         self._known: dict[tuple[bytes, ...], int] = {}
-        self._add(0)
+        self._filling = threading.Lock()
+        self._images = _kernel.Images(
+            np.full(_PAGE_COUNT, -1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint8)
+        )
+        self._fill(0)
 
     def canonicalise(self, texts: Sequence[str], word_counts: NDArray[np.int32]) -> _Buffer:
+        """Return the canonical texts, and write how many words each of them has."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         source = np.frombuffer(b"".join(encoded), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
@@ -267,25 +273,24 @@ class _Images:
             if status == _kernel.DONE:
                 return canonical
             if status == _kernel.NO_PAGE:
-                self._add(page)
+                self._fill(page)
             else:
                 size *= 2
 
-    def _add(self, page: int) -> None:
+    def _fill(self, page: int) -> None:
         codes = range(page * _PAGE, (page + 1) * _PAGE)
         images = tuple(image_of(code).encode().translate(ASCII_IMAGES) for code in codes)
-        if images not in self._known:  # most pages without letters are alike
-            self._known[images] = len(self._known)
-            lengths = np.fromiter(map(len, images), np.int64, _PAGE)
-            starts = len(self._pool) + np.cumsum(lengths) - lengths
-            self._entries = np.concatenate(
-                [self._entries, (starts << 8 | lengths).astype(np.int32)]
-            )
-            self._pool += b"".join(images)
-        self._pages[page] = self._known[images]
-        self._images = _kernel.Images(
-            self._pages, self._entries, np.frombuffer(self._pool, np.uint8)
-        )
+        with self._filling:
+            pages, entries, pool = self._images
+            if images not in self._known:  # most pages without letters are alike
+                self._known[images] = len(self._known)
+                lengths = np.fromiter(map(len, images), np.int64, _PAGE)
+                starts = len(pool) + np.cumsum(lengths) - lengths
+                entries = np.concatenate([entries, (starts << 8 | lengths).astype(np.int32)])
+                pool = np.concatenate([pool, np.frombuffer(b"".join(images), np.uint8)])
+            pages = pages.copy()
+            pages[page] = self._known[images]
+            self._images = _kernel.Images(pages, entries, pool)
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[slice]:

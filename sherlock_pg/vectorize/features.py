@@ -161,8 +161,8 @@ def has_kernel() -> bool:
 class FeatureMaker:
     """Makes the features of a collection's documents.
 
-    Hashes of words are kept from call to call, so use one maker for many texts. Not safe for use
-    by several threads: give each its own.
+    Hashes of words are kept from call to call, so use one maker for many texts. Threads may share a
+    maker that is compiled, and run at the same time; without the kernel give each thread its own.
 
     Args:
         scheme: how texts are signed.

@@ -273,6 +273,12 @@ def sign_projection(vectors: csr_matrix, projection: Projection) -> NDArray[np.b
     The same steps in the same precision as `sherlock.sign_projection`, so that equal vectors have
     equal bits. The row of an empty vector is all false; SQL stores null for it.
     """
+    rows = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+    squares = np.bincount(
+        rows, weights=vectors.data.astype(np.float64) ** 2, minlength=vectors.shape[0]
+    )
+    vectors = vectors.copy()
+    vectors.data = (vectors.data / np.sqrt(squares)[rows]).astype(np.float32)
     bits = np.empty((vectors.shape[0], PROJECTION_BITS), dtype=np.bool_)
     for start in range(0, vectors.shape[0], _PROJECTED_AT_ONCE):
         dense = np.zeros((min(_PROJECTED_AT_ONCE, vectors.shape[0] - start), MAX_FEATURES), "f4")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -150,3 +151,13 @@ def test_places_of_pairs_are_spread() -> None:
     pairs: Sequence[int] = [left << 32 | right for left in range(60) for right in range(60)]
     places = [_kernel.slot_of_pair(pair, 8192) for pair in pairs]
     assert max(np.bincount(places)) <= 8
+
+
+def test_threads_share_a_maker() -> None:
+    """Each text has characters that no other has, so threads fill pages at the same time."""
+    sample = ["".join(map(chr, range(start, start + 2000, 7))) for start in range(0, 0x9000, 0x300)]
+    plain, fast = make_both("char", 3)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda text: fast.make([text]), sample))
+    for text, own in zip(sample, made, strict=True):
+        assert_same(plain.make([text]), own)
