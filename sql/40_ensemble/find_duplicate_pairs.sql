@@ -23,6 +23,21 @@ begin
 end;
 $$;
 
+-- From how many documents on one pass over all band keys costs less than to look those of each up; null
+-- if other levels retrieve too, which look each document up anyway.
+create or replace function sherlock._scan_from(p_collection_id integer, p_levels text[])
+returns bigint
+language sql stable
+return (
+    select (pg_relation_size('sherlock.band_keys') / c.bytes_per_key / c.keys_per_lookup)::bigint
+    from (values (44, 1000)) as c (bytes_per_key, keys_per_lookup)
+    where not ('tfidf' = any(p_levels)
+               and sherlock.active_tfidf_model(p_collection_id) is not null)
+      and not ('entities' = any(p_levels)
+               and exists (select from sherlock.entities as e
+                           where e.collection_id = p_collection_id))
+);
+
 create or replace function sherlock.find_duplicate_pairs(
     p_collection text default 'default',
     p_min_score double precision default null,
@@ -54,11 +69,17 @@ as $$
 declare
     -- Enough to spread what is planned and read per batch, few enough to hold its candidates.
     c_batch_size constant integer := 200;
+    c_scan_size constant integer := 200000;
     v_collection_id constant integer := sherlock.collection_id(p_collection);
     v_through constant bigint := coalesce(p_through, 9223372036854775807);
     v_after bigint := coalesce(p_after, 0);
     v_left integer := p_limit;
-    v_document_ids bigint[];
+    v_scan_from bigint;
+    v_is_scan boolean;
+    v_wanted_count double precision;
+    v_asked_count bigint := 0;
+    v_count bigint;
+    v_last bigint;
     v_later_ids bigint[];
     v_earlier_ids bigint[];
     v_found_by text[];
@@ -81,23 +102,52 @@ begin
             message = format('the limit must be 1 or more, not %s', coalesce(p_limit::text, 'null')),
             hint = 'to go on after the last pair, give its document_id as p_after';
     end if;
+    v_scan_from := sherlock._scan_from(v_collection_id, p_levels);
     while v_left > 0 loop
-        v_document_ids := array(
+        -- How many documents may have the pairs that are left, by those so far.
+        v_wanted_count := v_left * greatest(v_asked_count, 1.0) / greatest(p_limit - v_left, 1);
+        v_is_scan := coalesce(v_wanted_count >= v_scan_from, false);
+        select count(*), max(d.document_id) into v_count, v_last
+        from (
             select d.document_id
             from sherlock.documents as d
             where d.collection_id = v_collection_id
               and d.document_id > v_after
               and d.document_id <= v_through
             order by d.document_id
-            limit c_batch_size
-        );
-        exit when v_document_ids = '{}';
+            limit case
+                when v_is_scan then greatest(v_scan_from, least(v_wanted_count, c_scan_size))
+                else c_batch_size
+            end
+        ) as d;
+        exit when v_count = 0;
+        if v_is_scan and v_count < v_scan_from then
+            -- Fewer are left than a pass is worth.
+            v_scan_from := null;
+            continue;
+        end if;
         select array_agg(c.document_id), array_agg(c.matched_document_id),
                array_agg(array_to_string(c.found_by, ' ')), array_agg(c.shared_bands),
                array_agg(c.hot_band_keys), count(distinct c.document_id) filter (where c.is_capped)
         into v_later_ids, v_earlier_ids, v_found_by, v_shared_bands, v_hot_keys, v_hot
-        from sherlock._pair_candidates(
-            v_collection_id, v_document_ids, p_levels, p_key_limit) as c;
+        from (
+            select s.*
+            from sherlock._pair_candidates_by_scan(
+                v_collection_id, v_after, v_last, p_levels, p_key_limit) as s
+            where v_is_scan
+            union all
+            select l.*
+            from sherlock._pair_candidates(
+                v_collection_id,
+                array(
+                    select d.document_id
+                    from sherlock.documents as d
+                    where d.collection_id = v_collection_id
+                      and d.document_id > v_after
+                      and d.document_id <= v_last),
+                p_levels, p_key_limit) as l
+            where not v_is_scan
+        ) as c;
         v_hot_count := v_hot_count + v_hot;
 
         return query
@@ -124,7 +174,8 @@ begin
         order by w.position;
         get diagnostics v_found = row_count;
         v_left := v_left - v_found;
-        v_after := v_document_ids[cardinality(v_document_ids)];
+        v_asked_count := v_asked_count + v_count;
+        v_after := v_last;
     end loop;
     if v_hot_count > 0 then
         raise warning using
