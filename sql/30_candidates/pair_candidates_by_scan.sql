@@ -1,30 +1,32 @@
 -- Level 1 of all pairs where a good part of a collection is asked for: one pass over the band keys in the
 -- order of their index, instead of two lookups for each key of each document.
 
--- The documents that share a band key or a text, the first to come first. Hashed instead, the keys
--- would not fit into memory.
-create or replace function sherlock._documents_sharing_keys(
-    p_collection_id integer,
-    p_after bigint,
-    p_levels text[]
-)
-returns table (is_text boolean, document_ids bigint[])
+-- The documents that share a band key, if one of them came after p_after, the first to come first. Keys
+-- don't say whose they are, but documents of two collections share none. Hashed instead of in the order
+-- of the index, the keys would not fit into memory.
+create or replace function sherlock._documents_sharing_band_keys(p_after bigint)
+returns setof bigint[]
 language sql stable
 set enable_hashagg = off
-set work_mem = '64MB'
+set jit = off
 begin atomic
-    -- Keys don't say whose they are, but documents of two collections share none.
-    select false, array_agg(b.document_id order by b.document_id)
+    select array_agg(b.document_id order by b.document_id)
     from sherlock.band_keys as b
-    where 'minhash' = any(p_levels)
     group by b.key
-    having count(*) > 1 and max(b.document_id) > p_after
-    union all
-    select true, array_agg(d.document_id order by d.document_id)
+    having max(b.document_id) > greatest(min(b.document_id), p_after);
+end;
+
+create or replace function sherlock._documents_sharing_texts(p_collection_id integer, p_after bigint)
+returns setof bigint[]
+language sql stable
+set enable_hashagg = off
+set jit = off
+begin atomic
+    select array_agg(d.document_id order by d.document_id)
     from sherlock.documents as d
     where d.collection_id = p_collection_id and d.canonical_sha256 is not null
     group by d.canonical_sha256
-    having count(*) > 1 and max(d.document_id) > p_after;
+    having max(d.document_id) > greatest(min(d.document_id), p_after);
 end;
 
 -- Of the documents that share a key, those that the one at p_position is paired with: the first and its
@@ -60,10 +62,15 @@ returns table (
 )
 language sql stable
 set work_mem = '64MB'
+set jit = off
 begin atomic
     with groups as materialized (
-        select g.is_text, g.document_ids
-        from sherlock._documents_sharing_keys(p_collection_id, p_after, p_levels) as g
+        select false as is_text, k.document_ids
+        from sherlock._documents_sharing_band_keys(p_after) as k (document_ids)
+        where 'minhash' = any(p_levels)
+        union all
+        select true, t.document_ids
+        from sherlock._documents_sharing_texts(p_collection_id, p_after) as t (document_ids)
     ),
     shared as (
         -- Most groups are two documents: no need to unnest them.
@@ -100,9 +107,12 @@ begin atomic
     cross join lateral (
         select d.text_state = 'indexed' and exists (
             select
-            from sherlock.collections as c
-            join sherlock.document_signatures as s using (scheme_id)
-            where c.collection_id = p_collection_id and s.document_id = p.document_id) as is_signed
+            from sherlock.document_signatures as s
+            where s.document_id = p.document_id
+              and s.scheme_id = (
+                  select c.scheme_id
+                  from sherlock.collections as c
+                  where c.collection_id = p_collection_id)) as is_signed
         from sherlock.documents as d
         where d.document_id = p.document_id and d.collection_id = p_collection_id
         offset 0

@@ -79,8 +79,7 @@ return array(
 -- whose statistics the plan is older than: never read whole.
 create or replace function sherlock._cluster_by_principals(
     p_clustering sherlock.clusterings,
-    p_document_ids bigint[],
-    p_are_all boolean
+    p_document_ids bigint[]
 )
 returns void
 language plpgsql volatile
@@ -132,7 +131,7 @@ begin
                 on conflict (document_id) do update set cluster_id = excluded.cluster_id;
             end if;
             v_touched := v_touched || v_before_id || v_principal_id;
-            if not p_are_all and (v_principal_id is null) <> (v_before_id is null) then
+            if (v_principal_id is null) <> (v_before_id is null) then
                 v_next := v_next || array(
                     select n.document_id
                     from sherlock._cluster_neighbours(v_document_id, v_class_rank) as n
@@ -261,8 +260,7 @@ begin
                     select n.document_id
                     from unnest(v_ranked_ids) as r (id)
                     cross join lateral sherlock._cluster_neighbours(
-                        r.id, sherlock._class_rank(v_clustering.min_class)) as n),
-                false);
+                        r.id, sherlock._class_rank(v_clustering.min_class)) as n));
         end if;
     end loop;
 end;

@@ -38,6 +38,21 @@ begin
         select p.document_id, p.matched_document_id
         from unnest(p_document_ids, p_matched_document_ids) as p (document_id, matched_document_id)
     ),
+    later as materialized (
+        select i.document_id, d.doc_type, d.canonical_sha256, d.text_state
+        from (select distinct p.document_id from pairs as p) as i
+        cross join lateral (
+            select d.doc_type, d.canonical_sha256, d.text_state
+            from sherlock.documents as d
+            where d.document_id = i.document_id
+            offset 0
+        ) as d
+    ),
+    configs as materialized (
+        select y.asked_type, t.*
+        from (select distinct l.doc_type from later as l) as y (asked_type)
+        cross join lateral sherlock._config_in_force(p_collection_id, y.asked_type) as t
+    ),
     -- What is compared of the later documents, read once for each.
     asked as materialized (
         select d.document_id, d.canonical_sha256, d.text_state, t.minhash_weight, t.tfidf_weight,
@@ -46,25 +61,19 @@ begin
                t.both_parties_boost, t.cedula_boost, t.correo_boost, t.conflict_cap,
                t.use_references and t.entity_weight > 0 as has_references, s.sketch, s.signature,
                v.vector
-        from (select distinct p.document_id from pairs as p) as i
-        cross join lateral (
-            select d.*
-            from sherlock.documents as d
-            where d.document_id = i.document_id
-            offset 0
-        ) as d
-        cross join lateral sherlock._config_in_force(p_collection_id, d.doc_type) as t
+        from later as d
+        join configs as t on t.asked_type = d.doc_type
         left join lateral (
             select s.sketch, s.signature
             from sherlock.document_signatures as s
-            where s.document_id = i.document_id and s.scheme_id = v_scheme_id
+            where s.document_id = d.document_id and s.scheme_id = v_scheme_id
               and d.text_state = 'indexed'
             offset 0
         ) as s on true
         left join lateral (
             select v.vector
             from sherlock.document_vectors as v
-            where v.document_id = i.document_id and v.model_id = v_model_id
+            where v.document_id = d.document_id and v.model_id = v_model_id
               and v.sign_bits is not null and d.text_state = 'indexed'
             offset 0
         ) as v on true

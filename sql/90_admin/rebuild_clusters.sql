@@ -50,7 +50,6 @@ declare
         (select c.is_kept from sherlock.clusterings as c where c.collection_id = v_collection_id),
         false);
     v_clustering sherlock.clusterings;
-    v_document_ids bigint[];
 begin
     if p_mode is null or p_mode not in ('principal', 'connected') then
         raise exception using
@@ -92,19 +91,7 @@ begin
     -- Between its statements a cluster can be without its survivor.
     set constraints sherlock.cluster_members_survivor_fkey deferred;
     delete from sherlock.cluster_members as m where m.collection_id = v_collection_id;
-    v_document_ids := array(
-        select i.id
-        from sherlock.matches as m
-        join sherlock.documents as d using (document_id)
-        cross join lateral (values (m.document_id), (m.matched_document_id)) as i (id)
-        where d.collection_id = v_collection_id
-          and sherlock._class_rank(m.confidence) <= sherlock._class_rank(p_min_class)
-    );
-    if p_mode = 'connected' then
-        perform sherlock._cluster_by_connections(v_clustering, v_document_ids, '{}');
-    else
-        perform sherlock._cluster_by_principals(v_clustering, v_document_ids, true);
-    end if;
+    perform sherlock._make_clusters(v_clustering);
     return (
         select count(*)
         from sherlock.cluster_members as m

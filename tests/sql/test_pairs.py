@@ -251,6 +251,81 @@ def test_many_copies_of_a_text_are_held_too(conn: psycopg.Connection) -> None:
     }
 
 
+CANDIDATES = "select document_id, matched_document_id, found_by, shared_bands, hot_band_keys"
+
+
+@pytest.mark.parametrize("levels", [["minhash"], []])
+@pytest.mark.parametrize("key_limit", [1, 3, 8, 9, 12, 64])
+def test_a_pass_over_all_keys_gives_what_looking_up_each_gives(
+    corpus: psycopg.Connection, levels: list[str], key_limit: int
+) -> None:
+    template = text(9)
+    for number in range(25):
+        add(corpus, template if number % 3 else edited(template, 0.01, number))
+    # The keys of another collection and of a document signed by another scheme are in the pass too.
+    corpus.execute("select sherlock.create_collection('other', 'text')")
+    corpus.execute(
+        "insert into sherlock.documents (collection_id, content)"
+        " select sherlock.collection_id('other'), content from sherlock.documents"
+    )
+    corpus.execute(
+        "update sherlock.document_signatures set scheme_id = (select max(scheme_id)"
+        " from sherlock.shingle_schemes) where document_id = 3"
+    )
+    documents = [
+        row[0]
+        for row in corpus.execute(
+            "select document_id from sherlock.documents where collection_id = 1 order by 1"
+        ).fetchall()
+    ]
+    for after, through in ((0, documents[-1]), (documents[9], documents[-8]), (0, documents[2])):
+        looked_up = corpus.execute(
+            f"{CANDIDATES}, is_capped from sherlock._pair_candidates(1, %s, %s, %s)",
+            [[d for d in documents if after < d <= through], levels, key_limit],
+        ).fetchall()
+        passed = corpus.execute(
+            f"{CANDIDATES}, is_capped from sherlock._pair_candidates_by_scan(1, %s, %s, %s, %s)",
+            [after, through, levels, key_limit],
+        ).fetchall()
+        assert passed or (after, through) != (0, documents[-1])
+        assert sorted(passed) == sorted(looked_up)
+
+
+def test_pairs_are_stored_as_matches_and_made_into_clusters(
+    clone_database: Callable[[], AbstractContextManager[str]],
+) -> None:
+    with clone_database() as url, psycopg.connect(url, autocommit=True) as conn:
+        fill(conn)
+        conn.execute("delete from sherlock.matches")
+        conn.execute("call sherlock.store_duplicate_pairs('default', p_batch_size => 7)")
+        stored = conn.execute(
+            f"select document_id, matched_document_id, {SCORES} from sherlock.matches"
+        ).fetchall()
+        assert sorted(stored) == sorted(pairs(conn))
+        made_by = conn.execute(
+            "select distinct config_id is not null, scheme_id is not null, evidence ? 'found_by'"
+            " from sherlock.matches"
+        ).fetchall()
+        assert made_by == [(True, True, True)]
+        # Called again it adds what is missing and changes nothing else.
+        conn.execute("delete from sherlock.matches where confidence = 'HIGH'")
+        conn.execute("update sherlock.matches set final_score = 0.77")
+        conn.execute("call sherlock.store_duplicate_pairs('default')")
+        scores = dict(
+            conn.execute(
+                "select confidence = 'HIGH', count(*) filter (where final_score = 0.77)"
+                " from sherlock.matches group by 1"
+            ).fetchall()
+        )
+        assert scores[False] == len(stored) - sum(pair[2] == "HIGH" for pair in stored)
+        assert len(conn.execute("select from sherlock.matches").fetchall()) == len(stored)
+        row = conn.execute("select sherlock.rebuild_clusters('default')").fetchone()
+        assert row is not None and row[0] > 3
+        with pytest.raises(psycopg.DatabaseError) as failure:
+            conn.execute("call sherlock.store_duplicate_pairs('default', p_batch_size => 0)")
+        assert failure.value.sqlstate == "SH013"
+
+
 def test_recall_is_that_of_comparing_all_with_all(corpus: psycopg.Connection) -> None:
     documents = [
         row[0]

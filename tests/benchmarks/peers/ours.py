@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from measuring import THRESHOLD, Pair, Stages, peak_mb, read_texts, write_pairs
+from measuring import Pair, Stages, peak_mb, read_texts, write_pairs
 
 from sherlock_pg.vectorize.canonical import canonical_text
 from sherlock_pg.vectorize.signature import Signer
@@ -120,7 +120,9 @@ def dedupe(conn: psycopg.Connection, corpus: Path, pairs_path: Path) -> dict[str
         with stages.stage("load"):
             load(conn, corpus)
         with stages.stage("pairs"):
-            store_pairs(conn)
+            conn.execute(
+                "call sherlock.store_duplicate_pairs(%s, p_levels => '{minhash}')", [_COLLECTION]
+            )
         with stages.stage("clusters"):
             clusters = _value(
                 conn, "select sherlock.rebuild_clusters(%s, 'connected', 'LOW')", [_COLLECTION]
@@ -200,19 +202,6 @@ def load(conn: psycopg.Connection, corpus: Path) -> None:
                 for number, row in enumerate(keys.tolist(), start):
                     for key in row:
                         copy.write_row((key, first + number))
-
-
-def store_pairs(conn: psycopg.Connection) -> None:
-    """Find all pairs of the collection and store them as matches."""
-    conn.execute(
-        "insert into sherlock.matches (document_id, matched_document_id, confidence, action,"
-        " final_score, minhash_score, tfidf_score, entity_score, has_conflict, evidence)"
-        " select p.document_id, p.matched_document_id, p.confidence, p.action, p.final_score,"
-        "  p.minhash_score, p.tfidf_score, p.entity_score, p.has_conflict, '{}'"
-        " from sherlock.find_duplicate_pairs(%s, %s, p_limit => 2000000000,"
-        "  p_levels => '{minhash}') as p",
-        [_COLLECTION, THRESHOLD],
-    )
 
 
 def search(conn: psycopg.Connection, stages: Stages) -> int:
