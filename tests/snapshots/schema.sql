@@ -1411,7 +1411,7 @@ function sherlock._close_text(p_document_ids bigint[], p_closed_reason text) ret
 function sherlock._close_verdict(p_document_id bigint, p_closed_reason text) returns void language plpgsql volatile;
 function sherlock._cluster_bridges(p_cluster_id bigint) returns integer language plpgsql stable;
 function sherlock._cluster_by_connections(p_clustering sherlock.clusterings, p_document_ids bigint[], p_lost_ids bigint[]) returns void language plpgsql volatile;
-function sherlock._cluster_by_principals(p_clustering sherlock.clusterings, p_document_ids bigint[], p_are_all boolean) returns void language plpgsql volatile;
+function sherlock._cluster_by_principals(p_clustering sherlock.clusterings, p_document_ids bigint[]) returns void language plpgsql volatile;
 function sherlock._cluster_diameter(p_cluster_id bigint) returns integer language plpgsql stable;
 function sherlock._cluster_edges(p_cluster_id bigint) returns TABLE(document_id bigint, matched_document_id bigint) language sql stable parallel safe;
 function sherlock._cluster_neighbours(p_document_id bigint, p_class_rank integer) returns TABLE(document_id bigint) language sql stable parallel safe;
@@ -1420,6 +1420,7 @@ function sherlock._comparable_entities(p_entities sherlock.entities[]) returns t
 function sherlock._compare_references_of(p_document_id bigint, p_matched_document_id bigint, p_model_id integer, p_ignored text[]) returns sherlock.reference_agreement language sql stable parallel safe;
 function sherlock._compare_references_with(p_document_id bigint, p_references sherlock._references, p_model_id integer, p_ignored text[]) returns sherlock.reference_agreement language sql stable parallel safe;
 function sherlock._complete_items(p_document_ids bigint[]) returns void language plpgsql volatile;
+function sherlock._components(p_count integer, p_later integer[], p_earlier integer[]) returns integer[] language plpgsql immutable parallel safe;
 function sherlock._config_in_force(p_collection_id integer, p_doc_type text) returns sherlock.detection_configs language plpgsql stable;
 function sherlock._create_vector_partition(p_model_id integer) returns void language plpgsql volatile;
 function sherlock._date_references(p_canonical text) returns date[] language plpgsql immutable parallel safe strict;
@@ -1431,6 +1432,9 @@ function sherlock._distinct_shingles(p_shingles bigint[], p_enough integer) retu
 function sherlock._distinctive_shingles(p_shingles bigint[], p_stop_list_id integer) returns bigint[] language plpgsql stable parallel safe;
 function sherlock._distinctive_signature(p_shingles bigint[], p_kept bigint[], p_min_shingles integer) returns integer[] language plpgsql immutable parallel safe;
 function sherlock._document_place(p_document_id bigint, p_is_own boolean) returns text language sql stable;
+function sherlock._documents_sharing_band_keys(p_after bigint) returns SETOF bigint[] language sql stable;
+function sherlock._documents_sharing_texts(p_collection_id integer, p_after bigint) returns SETOF bigint[] language sql stable;
+function sherlock._earlier_sharing(p_document_ids bigint[], p_position integer, p_key_limit integer) returns bigint[] language sql immutable parallel safe;
 function sherlock._entities_as_json(p_document_id bigint) returns jsonb language sql stable;
 function sherlock._entity_profile(p_document_id bigint) returns jsonb language sql stable parallel safe;
 function sherlock._entity_profile(p_entities jsonb) returns jsonb language sql immutable parallel safe;
@@ -1491,6 +1495,7 @@ function sherlock._lock_documents(p_document_ids bigint[]) returns void language
 function sherlock._lock_for_judging(p_document_ids bigint[]) returns void language plpgsql volatile;
 function sherlock._lock_tfidf_model(p_model_id integer) returns sherlock.tfidf_models language plpgsql volatile;
 function sherlock._mail_owner(p_before text, p_address text, p_roles text[], p_names text[]) returns text language plpgsql immutable parallel safe strict;
+function sherlock._make_clusters(p_clustering sherlock.clusterings) returns void language plpgsql volatile;
 function sherlock._map_characters(p_text text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._map_rare_characters(p_text text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._marked(p_text text, p_pattern text) returns text[] language plpgsql immutable parallel safe strict;
@@ -1514,6 +1519,7 @@ function sherlock._one_edit_apart(p_left text, p_right text) returns boolean lan
 function sherlock._own_words_resemble(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._owner(p_before text, p_roles text[], p_names text[], p_reach integer) returns text language plpgsql immutable parallel safe strict;
 function sherlock._pair_candidates(p_collection_id integer, p_document_ids bigint[], p_levels text[], p_key_limit integer) returns TABLE(document_id bigint, matched_document_id bigint, found_by text[], shared_bands integer, hot_band_keys integer, is_capped boolean) language plpgsql stable;
+function sherlock._pair_candidates_by_scan(p_collection_id integer, p_after bigint, p_through bigint, p_levels text[], p_key_limit integer) returns TABLE(document_id bigint, matched_document_id bigint, found_by text[], shared_bands integer, hot_band_keys integer, is_capped boolean) language sql stable;
 function sherlock._pair_scores(p_collection_id integer, p_document_ids bigint[], p_matched_document_ids bigint[], p_min_score double precision) returns TABLE(document_id bigint, matched_document_id bigint, confidence text, final_score double precision, minhash_score double precision, tfidf_score double precision, entity_score double precision, has_conflict boolean) language plpgsql stable;
 function sherlock._parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._parties_agree(p_left jsonb, p_right jsonb, p_fuzzy_threshold double precision) returns boolean language sql immutable parallel safe strict;
@@ -1524,6 +1530,7 @@ function sherlock._pass_gate(p_sha256 bytea, p_file_size_bytes bigint, p_collect
 function sherlock._people_numbers(p_left jsonb, p_right jsonb, p_is_comparable boolean) returns text[] language sql immutable parallel safe;
 function sherlock._present_readings(p_document_ids bigint[], p_kind text) returns SETOF sherlock.document_readings language sql stable;
 function sherlock._previous_vocabulary(p_collection_id integer) returns integer language sql stable;
+function sherlock._principals(p_count integer, p_later integer[], p_earlier integer[]) returns integer[] language plpgsql immutable parallel safe;
 function sherlock._processing_seconds(p_processing jsonb, p_stage text) returns double precision language sql immutable parallel safe;
 function sherlock._progress(p_done bigint, p_total bigint, p_elapsed interval) returns text language sql immutable parallel safe;
 function sherlock._query_of_document(p_document_id bigint) returns sherlock._query language plpgsql stable;
@@ -1549,6 +1556,7 @@ function sherlock._release_waiting(p_document_ids bigint[]) returns void languag
 function sherlock._reopen_tfidf_model(p_model_id integer) returns void language plpgsql volatile security definer;
 function sherlock._retake(p_document_ids bigint[], p_texts text[]) returns void language plpgsql volatile;
 function sherlock._sampled_pairs(p_collection_id integer, p_scheme_id integer, p_sample integer, p_partners integer) returns TABLE(query_number bigint, equal_slots integer, pair_count bigint) language plpgsql stable;
+function sherlock._scan_from(p_collection_id integer, p_levels text[]) returns bigint language sql stable;
 function sherlock._scheme(p_name text) returns sherlock.shingle_schemes language plpgsql stable parallel safe;
 function sherlock._scheme_with_list(p_collection text, p_stop_list_id integer) returns text language plpgsql volatile;
 function sherlock._schemes_of_document(p_document_id bigint) returns text language plpgsql stable;
@@ -1563,6 +1571,7 @@ function sherlock._speaking_party(p_text text, p_folded text) returns jsonb lang
 function sherlock._spelled_number(p_word text) returns integer language sql immutable parallel safe;
 function sherlock._squeeze_separators(p_text text) returns text language sql immutable parallel safe strict;
 function sherlock._store_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
+function sherlock._store_pairs(p_collection text, p_after bigint, p_through bigint, p_levels text[], p_key_limit integer) returns bigint language plpgsql volatile;
 function sherlock._survivor_order(p_survivor text) returns text language plpgsql immutable parallel safe;
 function sherlock._survivor_rank(p_order text, p_preferred_ids bigint[], p_document_id bigint) returns double precision language sql stable parallel safe;
 function sherlock._take_in(p_document_ids bigint[], p_texts text[]) returns void language plpgsql volatile;
@@ -1696,6 +1705,7 @@ function sherlock.signature(p_text text, p_kind text, p_width integer) returns i
 function sherlock.signature(p_text text, p_scheme text DEFAULT 'word-2'::text) returns integer[] language plpgsql stable parallel safe;
 function sherlock.signature_sketch(p_signature integer[]) returns bit language plpgsql immutable parallel safe strict;
 function sherlock.skeleton(p_canonical text) returns text language sql immutable parallel safe strict;
+procedure sherlock.store_duplicate_pairs(IN p_collection text DEFAULT 'default'::text, IN p_levels text[] DEFAULT ARRAY['minhash'::text, 'tfidf'::text, 'entities'::text], IN p_key_limit integer DEFAULT 64, IN p_after bigint DEFAULT 0, IN p_batch_size integer DEFAULT 200000) language plpgsql volatile;
 function sherlock.store_entities(p_document_id bigint, p_entities jsonb) returns integer language plpgsql volatile;
 function sherlock.tfidf_vector(p_model_id integer, p_canonical text) returns public.sparsevec language plpgsql stable parallel safe strict;
 function sherlock.tg_cluster_changes__follow() returns trigger language plpgsql volatile security definer;
