@@ -33,6 +33,8 @@ declare
     v_limit integer;
     v_keys bigint[];
     v_name_keys text[];
+    v_name_letters bit(104)[];
+    v_dropped integer;
     v_cedulas text[];
     v_correos text[];
     v_radicados text[];
@@ -102,8 +104,10 @@ begin
         return v_result;
     end if;
 
-    select array_agg(n.value ->> 1) into v_name_keys
+    select array_agg(n.value ->> 1), array_agg(sherlock._name_letters(n.value ->> 1))
+    into v_name_keys, v_name_letters
     from jsonb_array_elements(coalesce(p_query.entities -> 'demandante', '[]')) as n (value);
+    v_dropped := sherlock._dropped_characters(p_query.entities, v_name_keys);
     v_cedulas := array(select jsonb_array_elements_text(p_query.entities -> 'cedula'));
     v_correos := array(select jsonb_array_elements_text(p_query.entities -> 'correo'));
     v_radicados := array(select jsonb_array_elements_text(p_query.entities -> 'radicado'));
@@ -175,10 +179,22 @@ begin
                                then false
                                when r.name_keys && v_name_keys
                                     or greatest(
-                                        similarity(r.name_keys[1], v_name_keys[1]),
-                                        similarity(r.name_keys[1], v_name_keys[2]),
-                                        similarity(r.name_keys[2], v_name_keys[1]),
-                                        similarity(r.name_keys[2], v_name_keys[2])
+                                        sherlock._key_similarity(
+                                            r.name_keys[1], v_name_keys[1],
+                                            r.name_letters[1], v_name_letters[1],
+                                            r.dropped + v_dropped, v_config.fuzzy_threshold),
+                                        sherlock._key_similarity(
+                                            r.name_keys[1], v_name_keys[2],
+                                            r.name_letters[1], v_name_letters[2],
+                                            r.dropped + v_dropped, v_config.fuzzy_threshold),
+                                        sherlock._key_similarity(
+                                            r.name_keys[2], v_name_keys[1],
+                                            r.name_letters[2], v_name_letters[1],
+                                            r.dropped + v_dropped, v_config.fuzzy_threshold),
+                                        sherlock._key_similarity(
+                                            r.name_keys[2], v_name_keys[2],
+                                            r.name_letters[2], v_name_letters[2],
+                                            r.dropped + v_dropped, v_config.fuzzy_threshold)
                                     ) >= c_name_similarity
                                     or cardinality(r.name_keys) > 2
                                     or cardinality(v_name_keys) > 2
@@ -252,7 +268,8 @@ begin
                 offset 0
             ) as e
             left join lateral (
-                select p.profile, p.name_keys,
+                select p.profile, p.name_keys, p.name_letters,
+                       sherlock._dropped_characters(p.profile, p.name_keys) as dropped,
                        v_has_parties
                            and p.profile ?& array['demandante', 'demandado'] as has_parties,
                        v_has_radicado

@@ -3,21 +3,31 @@ create or replace function sherlock._refresh_entity_profiles(p_document_ids bigi
 returns void
 language sql volatile
 begin atomic
-    insert into sherlock.entity_profiles as p (document_id, profile, name_keys)
-    select d.document_id, e.profile,
+    insert into sherlock.entity_profiles as p (document_id, profile, name_keys, name_letters)
+    select d.document_id, e.profile, k.name_keys,
            array(
-               select n.value ->> 1
-               from jsonb_array_elements(coalesce(e.profile -> 'demandante', '[]')) as n (value))
+               select sherlock._name_letters(n.key)
+               from unnest(k.name_keys) with ordinality as n (key, position)
+               order by n.position)
     from sherlock.documents as d
     cross join lateral (
         select sherlock._entity_profile(array_agg(e)) as profile
         from sherlock.entities as e
         where e.document_id = d.document_id
     ) as e
+    cross join lateral (
+        select array(
+            select n.value ->> 1
+            from jsonb_array_elements(coalesce(e.profile -> 'demandante', '[]')) as n (value)
+        ) as name_keys
+        offset 0
+    ) as k
     where d.document_id = any(p_document_ids)
     order by d.document_id
     on conflict (document_id) do update
-        set profile = excluded.profile, name_keys = excluded.name_keys;
+        set profile = excluded.profile,
+            name_keys = excluded.name_keys,
+            name_letters = excluded.name_letters;
 end;
 
 create or replace function sherlock.tg_entities__profile()

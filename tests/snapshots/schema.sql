@@ -579,7 +579,8 @@ CREATE TYPE sherlock.entity_agreement AS (
 CREATE TABLE sherlock.entity_profiles (
     document_id bigint NOT NULL,
     profile jsonb NOT NULL,
-    name_keys text[] NOT NULL
+    name_keys text[] NOT NULL,
+    name_letters bit(104)[] DEFAULT '{}'::"bit"[] NOT NULL
 );
 
 ALTER TABLE ONLY sherlock.entity_profiles
@@ -1434,6 +1435,7 @@ function sherlock._distinctive_signature(p_shingles bigint[], p_kept bigint[], p
 function sherlock._document_place(p_document_id bigint, p_is_own boolean) returns text language sql stable;
 function sherlock._documents_sharing_band_keys(p_after bigint) returns SETOF bigint[] language sql stable;
 function sherlock._documents_sharing_texts(p_collection_id integer, p_after bigint) returns SETOF bigint[] language sql stable;
+function sherlock._dropped_characters(p_profile jsonb, p_name_keys text[]) returns integer language sql immutable parallel safe;
 function sherlock._earlier_sharing(p_document_ids bigint[], p_position integer, p_key_limit integer) returns bigint[] language sql immutable parallel safe;
 function sherlock._entities_as_json(p_document_id bigint) returns jsonb language sql stable;
 function sherlock._entity_profile(p_document_id bigint) returns jsonb language sql stable parallel safe;
@@ -1485,6 +1487,7 @@ function sherlock._judged_against(p_document_ids bigint[]) returns bigint[] lang
 function sherlock._judging_buckets(p_document_ids bigint[]) returns TABLE(collection_id integer, bucket integer) language plpgsql stable;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_row_keys jsonb[], p_texts text[]) returns bigint[] language plpgsql volatile;
 function sherlock._keep_watched_rows(p_watch sherlock.watches, p_rows refcursor, OUT document_ids bigint[], OUT row_count integer, OUT last_row_key jsonb) returns record language plpgsql volatile;
+function sherlock._key_similarity(p_left_key text, p_right_key text, p_left_letters bit, p_right_letters bit, p_dropped integer, p_threshold double precision) returns real language sql immutable parallel safe;
 function sherlock._known_numbers(p_model_id integer) returns TABLE(number text, weight double precision) language sql stable parallel safe;
 function sherlock._known_share(p_model sherlock.tfidf_models, p_document_ids bigint[]) returns double precision language plpgsql stable;
 function sherlock._labelled_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
@@ -1504,6 +1507,7 @@ function sherlock._may_announce(p_before text) returns boolean language plpgsql 
 function sherlock._most_jaccard(p_left bit, p_right bit) returns double precision language plpgsql immutable parallel safe strict;
 function sherlock._move_watched_rows(p_watch_id integer, p_old_keys jsonb[], p_new_keys jsonb[], p_new_sha256 bytea[]) returns void language plpgsql volatile;
 function sherlock._moving_collection(p_collection_id integer, p_scheme_id integer) returns sherlock.collections language plpgsql volatile;
+function sherlock._name_letters(p_key text) returns bit language sql immutable parallel safe strict;
 function sherlock._narrated_parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._next_row_keys(p_watch_id integer, p_after jsonb, p_limit integer) returns jsonb[] language plpgsql stable;
 function sherlock._next_without_vector(p_model_id integer, p_after bigint, p_limit integer) returns TABLE(document_id bigint, indexed_at timestamp with time zone, content text) language plpgsql stable;

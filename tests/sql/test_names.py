@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import psycopg
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -273,3 +275,58 @@ def test_numbers_compared_fast_are_the_same_sets(
     ).fetchone()
     assert row is not None
     assert row[0] == row[1]
+
+
+ONE_EDIT = st.tuples(st.integers(0, 60), st.sampled_from(["", "a", "e", "r", " de ", " la "]))
+
+
+@FEW
+@given(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=5),
+    st.lists(ONE_EDIT, max_size=4),
+    st.randoms(use_true_random=False),
+    st.sampled_from([0.6, 0.85, 1.0]),
+)
+@example(["Ana", "Díaz", "Ruiz"], [(3, " de la ")], random.Random(1), 0.85)
+def test_letters_rule_out_no_names_that_agree(
+    conn: psycopg.Connection,
+    words: list[str],
+    edits: list[tuple[int, str]],
+    shuffler: random.Random,
+    threshold: float,
+) -> None:
+    left = " ".join(words)
+    shuffler.shuffle(words)
+    right = " ".join(words)
+    for at, put in edits:
+        right = right[:at] + put + right[at + 1 :]
+    row = conn.execute(
+        "select sherlock.names_agree(l.n, l.k, r.n, r.k, %(threshold)s),"
+        "       sherlock._key_similarity("
+        "           l.k, r.k, sherlock._name_letters(l.k), sherlock._name_letters(r.k),"
+        "           length(l.n) - length(l.k) + length(r.n) - length(r.k), %(threshold)s),"
+        "       similarity(l.k, r.k)"
+        " from (select n, sherlock.name_key(n) from sherlock.normalise_name(%(left)s) as n)"
+        "       as l (n, k),"
+        "      (select n, sherlock.name_key(n) from sherlock.normalise_name(%(right)s) as n)"
+        "       as r (n, k)",
+        {"left": left, "right": right, "threshold": threshold},
+    ).fetchone()
+    assert row is not None
+    agrees, by_letters, similarity = row
+    assert by_letters == similarity if agrees else by_letters in (similarity, None)
+
+
+def test_letters_rule_out_other_names(conn: psycopg.Connection) -> None:
+    row = conn.execute(
+        "select sherlock._key_similarity("
+        "           l.k, r.k, sherlock._name_letters(l.k), sherlock._name_letters(r.k), 0, 0.85),"
+        "       sherlock._key_similarity(l.k, r.k, null, sherlock._name_letters(r.k), 0, 0.85),"
+        "       sherlock._name_letters(repeat('abbz', 2) || 'ñ 1')::text"
+        " from (values ('gomez juan perez', 'lucia quintero rojas')) as v (l, r),"
+        "      lateral (select v.l) as l (k), lateral (select v.r) as r (k)"
+    ).fetchone()
+    assert row is not None
+    assert row[0] is None
+    assert row[1] < 0.25
+    assert row[2] == "11001111" + "0" * 92 + "1100"

@@ -9,6 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from sherlock_pg.db import schema
+
 
 def new_document(conn: psycopg.Connection) -> int:
     row = conn.execute(
@@ -261,3 +263,22 @@ def test_sessions_that_bring_the_same_names_do_not_deadlock(database_url: str) -
     with psycopg.connect(database_url) as conn:
         assert conn.execute("select count(*) from sherlock.party_names").fetchone() == (8,)
         assert conn.execute("select count(*) from sherlock.entities").fetchone() == (16,)
+
+
+def test_letters_of_profiles_are_those_of_the_keys(conn: psycopg.Connection) -> None:
+    """Those that the trigger keeps, and those with which the revision fills older rows."""
+    document_id = new_document(conn)
+    names = ["Juan de la Cruz Gómez", "María Ñáñez", "北京 大学"]
+    store(conn, document_id, [{"role": "demandante", "value": name} for name in names])
+    query = (
+        "select name_letters::text[], array("
+        "     select sherlock._name_letters(k.key)::text"
+        "     from unnest(name_keys) with ordinality as k (key, position) order by k.position)"
+        " from sherlock.entity_profiles where document_id = %s"
+    )
+    kept, expected = conn.execute(query, [document_id]).fetchone() or (None, None)
+    assert kept == expected and len(kept) == len(names)
+    conn.execute("update sherlock.entity_profiles set name_letters = '{}'")
+    revision = schema._script_directory().get_revision("0015")
+    conn.execute(revision.module._FILL)
+    assert conn.execute(query, [document_id]).fetchone() == (expected, expected)

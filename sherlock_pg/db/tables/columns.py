@@ -20,6 +20,7 @@ SCHEMA = "sherlock"
 MAX_FEATURES = 5000
 PROJECTION_BITS = 512
 FOLDED_FEATURES = 1000
+LETTERS = 26
 
 metadata = MetaData(
     schema=SCHEMA,

@@ -25,6 +25,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from sherlock_pg.db.tables.columns import (
     FOLDED_FEATURES,
+    LETTERS,
     MAX_FEATURES,
     PROJECTION_BITS,
     SCHEMA,
@@ -362,6 +363,13 @@ entity_profiles = Table(
         ARRAY(Text),
         nullable=False,
         comment="Sorted tokens of the plaintiffs' names.",
+    ),
+    Column(
+        "name_letters",
+        ARRAY(BIT(4 * LETTERS)),
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="How often each letter occurs in these: 4 bits each, as many set, at most 4.",
     ),
     PrimaryKeyConstraint("document_id"),
     comment="Level 3: a document's entities in one row, as the search compares them; kept by "
