@@ -27,6 +27,7 @@ ASCII_IMAGES: Final = bytes(
     for code in range(256)
 )
 CONFUSABLES: Final = str.maketrans("eu0f1ljb8529q", "caotiiihhszgg")
+_CONFUSABLE_BYTES: Final = bytes(CONFUSABLES.get(byte, byte) for byte in range(256))
 _NON_ASCII_RUN: Final = re.compile(r"[^\x00-\x7f]+")
 
 
@@ -54,6 +55,10 @@ def tokens(text: str) -> list[bytes]:
         The words; an empty list where the text has no letter or digit.
     """
     if not text.isascii():
+        for encoding in _ENCODINGS:
+            images = encoding.images_of(text)
+            if images is not None:
+                return images.split()
         text = _NON_ASCII_RUN.sub(_image_of_match, text)
     return text.encode().translate(ASCII_IMAGES).split()
 
@@ -69,7 +74,17 @@ def skeleton(canonical: str) -> str:
     Returns:
         As many words, each as long or shorter.
     """
-    return canonical.translate(CONFUSABLES).replace("ri", "n").replace("rn", "m").replace("ci", "d")
+    return skeleton_bytes(canonical.encode()).decode()
+
+
+def skeleton_bytes(canonical: bytes) -> bytes:
+    """Return a canonical text's skeleton, both UTF-8 encoded."""
+    return (
+        canonical.translate(_CONFUSABLE_BYTES)
+        .replace(b"ri", b"n")
+        .replace(b"rn", b"m")
+        .replace(b"ci", b"d")
+    )
 
 
 class _Ranges:
@@ -141,3 +156,43 @@ def _image_of_match(match: re.Match[str]) -> str:
         if len(run) <= _MAX_CACHED_RUN_LENGTH and len(_RUN_IMAGES) < _MAX_CACHED_RUNS:
             _RUN_IMAGES[run] = image
     return image
+
+
+class _Encoding:
+    """The images of a text's characters where each of them is one byte, and its image is or none.
+
+    Args:
+        name: an encoding of 256 characters, or fewer.
+    """
+
+    def __init__(self, name: str) -> None:
+        images = bytearray(256)
+        dropped = bytearray()
+        longer = bytearray()
+        for byte in range(256):
+            character = bytes([byte]).decode(name, "ignore")
+            image = image_of(ord(character)).encode().translate(ASCII_IMAGES) if character else b" "
+            if not image:
+                dropped.append(byte)
+            elif len(image) == 1 or image.isspace():
+                images[byte] = image[0]
+            else:
+                longer.append(byte)
+        self._name = name
+        self._images = bytes(images)
+        self._dropped = bytes(dropped)
+        self._longer = re.compile(b"[" + re.escape(bytes(longer)) + b"]")
+
+    def images_of(self, text: str) -> bytes | None:
+        """Return the images, or None where a character or its image is no single byte."""
+        try:
+            encoded = text.encode(self._name)
+        except UnicodeEncodeError:
+            return None
+        if self._longer.search(encoded):
+            return None
+        return encoded.translate(self._images, self._dropped)
+
+
+_ENCODINGS: Final = tuple(map(_Encoding, ("latin-1", "cp1252")))
+"""Those of most texts: the first is the fastest, the second has typographic quotes and dashes."""

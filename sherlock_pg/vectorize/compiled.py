@@ -25,11 +25,75 @@ from sherlock_pg.vectorize.features import (
     text_states,
 )
 from sherlock_pg.vectorize.pghash import hash_text_extended
-from sherlock_pg.vectorize.signature import SLOT_COUNT, band_prefixes
+from sherlock_pg.vectorize.signature import SLOT_COUNT, Signed, band_prefixes
 
 _CHUNK_CHARACTERS: Final = 1 << 18  # so few that what one step writes the next finds in the cache
 _PAGE: Final = 1 << _kernel.PAGE_BITS
 _PAGE_COUNT: Final = 0x110000 >> _kernel.PAGE_BITS
+
+
+class CompiledSigner:
+    """Signs texts as `signature.Signer` describes; threads may share one.
+
+    Args:
+        kind: "word", "skeleton" or "char".
+        width: words or characters in a shingle.
+        stop_shingles: boilerplate.
+    """
+
+    def __init__(self, kind: str, width: int, stop_shingles: ArrayLike) -> None:
+        self._kind = kind
+        self._width = width
+        self._stop_table, self._stop_absent = _stop_table(
+            np.unique(np.asarray(stop_shingles, np.int64))
+        )
+        self._images = _Images()
+
+    def sign(self, texts: Sequence[str]) -> Signed:
+        """Sign texts; see `Signer.sign`."""
+        made = _Made.empty(len(texts), band_count=0)
+        for chunk in _chunks(texts):
+            part = made.part(chunk)
+            self.sign_canonical(self.canonicalise(texts[chunk], part), 1, part)
+        return Signed(
+            made.signatures,
+            made.shingle_counts.astype(np.int64),
+            (made.shingle_counts - made.kept_counts).astype(np.int64),
+        )
+
+    def canonicalise(self, texts: Sequence[str], part: _Made) -> _Buffer:
+        """Return the canonical texts, and write how many words each of them has."""
+        return self._images.canonicalise(texts, part.word_counts)
+
+    def sign_canonical(
+        self, canonical: _Buffer, min_shingles: int, part: _Made, skeletons: _Words | None = None
+    ) -> None:
+        """Write shingle counts, and the signatures of texts with enough different shingles.
+
+        Args:
+            canonical: the texts.
+            min_shingles: how many are enough.
+            part: what is written.
+            skeletons: the words of the texts' skeletons, where the caller has them already.
+        """
+        if self._kind == "char":
+            hashes, ends = canonical.hash_characters()
+        else:
+            words = canonical.hash_words() if self._kind == "word" else skeletons
+            hashes, _, _, ends = words or canonical.skeletons().hash_words()
+        _kernel.sign(
+            hashes,
+            ends,
+            self._width,
+            self._stop_table,
+            self._stop_absent,
+            min_shingles,
+            part.shingle_counts,
+            part.kept_counts,
+            part.has_enough,
+            part.has_signature,
+            part.signatures,
+        )
 
 
 class CompiledMaker:
@@ -50,11 +114,8 @@ class CompiledMaker:
         projection: tfidf.Projection,
     ) -> None:
         self._scheme = scheme
+        self._signer = CompiledSigner(scheme.shingle_kind, scheme.shingle_width, stop_shingles)
         self._prefixes = band_prefixes(scheme.scheme_id, scheme.collection_id, scheme.band_count)
-        self._stop_table, self._stop_absent = _stop_table(
-            np.unique(np.asarray(stop_shingles, np.int64))
-        )
-        self._images = _Images()
         self._dictionaries = {
             model_id: _dictionary(vocabulary) for model_id, vocabulary in models.items()
         }
@@ -68,19 +129,11 @@ class CompiledMaker:
         vectors: dict[int, list[ModelVectors]] = {model_id: [] for model_id in self._dictionaries}
         for chunk in _chunks(texts):
             part = made.part(chunk)
-            read = self._images.canonicalise(texts[chunk], part.word_counts)
+            read = self._signer.canonicalise(texts[chunk], part)
             canonical += read.texts()
-            words = read
-            if self._scheme.shingle_kind == "skeleton" or self._dictionaries:
-                words = read.skeletons()
-            hashed = words.hash_words() if words is not read else None
-            if self._scheme.shingle_kind == "skeleton" and hashed is not None:
-                self._sign(hashed.hashes, hashed.ends, part)
-            elif self._scheme.shingle_kind == "word":
-                own = read.hash_words()
-                self._sign(own.hashes, own.ends, part)
-            else:
-                self._sign(*read.hash_characters(), part)
+            skeletons = read.skeletons() if self._dictionaries else None
+            words = skeletons.hash_words() if skeletons is not None else None
+            self._signer.sign_canonical(read, self._scheme.min_shingles, part, words)
             part.has_signature[:] &= ~is_excluded[chunk]
             part.signatures[~part.has_signature] = -1
             _kernel.sketch(part.signatures, part.has_signature, part.sketches)
@@ -91,10 +144,12 @@ class CompiledMaker:
                 self._scheme.rows_per_band,
                 part.band_keys,
             )
-            if hashed is not None:
+            if skeletons is not None and words is not None:
                 is_indexed = part.has_enough & ~is_excluded[chunk]
                 for model_id, dictionary in self._dictionaries.items():
-                    vectors[model_id].append(self._vectorise(dictionary, words, hashed, is_indexed))
+                    vectors[model_id].append(
+                        self._vectorise(dictionary, skeletons, words, is_indexed)
+                    )
         return Features(
             canonical=canonical,
             canonical_sha256=[
@@ -111,44 +166,20 @@ class CompiledMaker:
             vectors={model_id: _concatenated(parts) for model_id, parts in vectors.items()},
         )
 
-    def _sign(self, units: NDArray[np.int64], ends: NDArray[np.int64], part: _Made) -> None:
-        _kernel.sign(
-            units,
-            ends,
-            self._scheme.shingle_width,
-            self._stop_table,
-            self._stop_absent,
-            self._scheme.min_shingles,
-            part.shingle_counts,
-            part.kept_counts,
-            part.has_enough,
-            part.has_signature,
-            part.signatures,
-        )
-
     def _vectorise(
         self,
         dictionary: _kernel.Dictionary,
-        words: _Buffer,
-        hashed: _Words,
+        skeletons: _Buffer,
+        words: _Words,
         is_indexed: NDArray[np.bool_],
     ) -> ModelVectors:
-        most = 2 * len(hashed.hashes)
-        row_ends = np.zeros(len(words.ends) + 1, np.int64)
+        most = 2 * len(words.hashes)
+        row_ends = np.zeros(len(skeletons.ends) + 1, np.int64)
         indices = np.empty(most, np.int32)
         values = np.empty(most, np.float32)
-        bits = np.zeros((len(words.ends), PROJECTION_BITS // 8), np.uint8)
+        bits = np.zeros((len(skeletons.ends), PROJECTION_BITS // 8), np.uint8)
         count = _kernel.vectorise(
-            dictionary,
-            words.letters,
-            hashed.hashes,
-            hashed.starts,
-            hashed.lengths,
-            hashed.ends,
-            is_indexed,
-            row_ends[1:],
-            indices,
-            values,
+            dictionary, skeletons.letters, *words, is_indexed, row_ends[1:], indices, values
         )
         _kernel.project(row_ends[1:], indices, values, self._folding, self._directions, bits)
         return ModelVectors(row_ends, indices[:count], values[:count], bits)

@@ -13,7 +13,6 @@ SQL would compute.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -25,8 +24,8 @@ from psycopg.rows import class_row
 
 from sherlock_pg.errors import from_psycopg
 from sherlock_pg.vectorize import tfidf
-from sherlock_pg.vectorize.canonical import canonical_text
-from sherlock_pg.vectorize.signature import Signer
+from sherlock_pg.vectorize.canonical import tokens
+from sherlock_pg.vectorize.signature import Signer, has_kernel
 
 if TYPE_CHECKING:
     from sherlock_pg.vectorize.compiled import CompiledMaker
@@ -153,11 +152,6 @@ class Features:
         return np.array([state == "indexed" for state in self.text_states], np.bool_)
 
 
-def has_kernel() -> bool:
-    """Whether numba is installed, which compiles the kernel (the optional dependency `fast`)."""
-    return importlib.util.find_spec("numba") is not None
-
-
 class FeatureMaker:
     """Makes the features of a collection's documents.
 
@@ -262,8 +256,7 @@ class FeatureMaker:
             excluded[:] = is_excluded
         if self._compiled is not None:
             return self._compiled.make(texts, excluded)
-        canonical = [canonical_text(text) for text in texts]
-        encoded = [text.encode() for text in canonical]
+        canonical = [b" ".join(tokens(text)) for text in texts]
         signed, has_enough, has_enough_left = self._signer.sign_enough(
             canonical, self.scheme.min_shingles
         )
@@ -272,10 +265,12 @@ class FeatureMaker:
         has_signature = is_indexed & has_enough_left
         signatures = np.where(has_signature[:, None], signed.signatures, np.int32(-1))
         return Features(
-            canonical=encoded,
-            canonical_sha256=[hashlib.sha256(text).digest() if text else None for text in encoded],
+            canonical=canonical,
+            canonical_sha256=[
+                hashlib.sha256(text).digest() if text else None for text in canonical
+            ],
             word_counts=np.array(
-                [text.count(b" ") + 1 if text else 0 for text in encoded], np.int32
+                [text.count(b" ") + 1 if text else 0 for text in canonical], np.int32
             ),
             text_states=states,
             shingle_counts=signed.shingle_counts.astype(np.int32),
@@ -313,10 +308,11 @@ class FeatureMaker:
         return keys
 
     def _vectors(
-        self, vocabulary: tfidf.Vocabulary, canonical: list[str], is_indexed: NDArray[np.bool_]
+        self, vocabulary: tfidf.Vocabulary, canonical: list[bytes], is_indexed: NDArray[np.bool_]
     ) -> ModelVectors:
         vectors = vocabulary.transform(
-            text if indexed else "" for text, indexed in zip(canonical, is_indexed, strict=True)
+            text.decode() if indexed else ""
+            for text, indexed in zip(canonical, is_indexed, strict=True)
         )
         bits = tfidf.sign_projection(vectors, self._projection)
         return ModelVectors(

@@ -61,17 +61,46 @@ def hash_int8_extended(
     Returns:
         One hash per value.
     """
-    values = np.ascontiguousarray(values, np.int64)
     if isinstance(seeds, int):
-        seed_array = np.array([seeds & _MASK64], np.uint64).view(np.int64)
-        seed_array = np.broadcast_to(seed_array, values.shape)
-    else:
-        seed_array = np.broadcast_to(np.asarray(seeds, np.int64), values.shape)
+        seed = np.array([seeds & _MASK64], np.uint64).view(np.int64)
+        return hash_int8_by_each(values, seed).reshape(-1)
+    values = np.ascontiguousarray(values, np.int64)
+    seed_array = np.broadcast_to(np.asarray(seeds, np.int64), values.shape)
     hashes = np.empty(len(values), np.int64)
     state = _State.allocate(min(_BLOCK, len(values)))
     for start in range(0, len(values), _BLOCK):
         block = slice(start, start + _BLOCK)
         _hash_block(state, values[block], seed_array[block], hashes[block])
+    return hashes
+
+
+def hash_int8_by_each(values: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Hash integers as PostgreSQL's `hashint8extended(value, seed)`, by every seed.
+
+    Half the time of one hash after the other, because each seed is mixed in only once.
+
+    Args:
+        values: what is hashed; one-dimensional.
+        seeds: by what.
+
+    Returns:
+        One row per seed, of one hash per value.
+    """
+    values = np.ascontiguousarray(values, np.int64)
+    seeded = _State.allocate(len(seeds))
+    _mix_seeds(seeded, np.ascontiguousarray(seeds, np.int64))
+    hashes = np.empty((len(seeds), len(values)), np.int64)
+    step = max(1, _BLOCK // max(1, len(seeds)))
+    state = _State.allocate(len(seeds) * min(step, len(values)))
+    for start in range(0, len(values), step):
+        folded = _fold(values[start : start + step])
+        part = state.first(len(seeds) * len(folded))
+        shape = (len(seeds), len(folded))
+        np.add(seeded.a[:, None], folded, out=part.a.reshape(shape))
+        part.b.reshape(shape)[:] = seeded.b[:, None]
+        part.c.reshape(shape)[:] = seeded.c[:, None]
+        part.finish()
+        hashes[:, start : start + step] = _joined(part).reshape(shape)
     return hashes
 
 
@@ -154,9 +183,7 @@ def _hash_words(words: NDArray[np.uint32], lengths: _U32Array) -> NDArray[np.int
     # The lowest byte of c is taken by the length.
     np.add(state.c, words[:, last + 2] << np.uint32(8), out=state.c)
     state.finish()
-    hashes = np.empty(len(words), np.int64)
-    _join(state, hashes)
-    return hashes
+    return _joined(state)
 
 
 def _hash_block(
@@ -166,9 +193,15 @@ def _hash_block(
     hashes: NDArray[np.int64],
 ) -> None:
     state = workspace.first(len(values))
+    _mix_seeds(state, seeds)
+    np.add(state.a, _fold(values), out=state.a)
+    state.finish()
+    hashes[:] = _joined(state)
+
+
+def _mix_seeds(state: _State, seeds: NDArray[np.int64]) -> None:
+    """Begin hashes of integers, each by its seed."""
     initial = np.uint32((INITIAL + 4) & _MASK32)
-    # The high half is folded in such that an int8 hashes like the int4 of the same value.
-    folded = (values ^ (values >> 32) ^ (values >> 63)).astype(np.uint32)
     seed_words = seeds.view(np.uint64)
     np.add((seed_words >> np.uint64(32)).astype(np.uint32), initial, out=state.a)
     np.add(seed_words.astype(np.uint32), initial, out=state.b)
@@ -178,13 +211,15 @@ def _hash_block(
     if unseeded.any():
         for word in (state.a, state.b, state.c):
             word[unseeded] = initial
-    np.add(state.a, folded, out=state.a)
-    state.finish()
-    _join(state, hashes)
 
 
-def _join(state: _State, hashes: NDArray[np.int64]) -> None:
-    halves = hashes.view(np.uint64)
-    halves[:] = state.b
-    halves <<= np.uint64(32)
-    halves |= state.c
+def _fold(values: NDArray[np.int64]) -> _U32Array:
+    """Fold the high half in such that an int8 hashes like the int4 of the same value."""
+    return (values ^ (values >> 32) ^ (values >> 63)).astype(np.uint32)
+
+
+def _joined(state: _State) -> NDArray[np.int64]:
+    hashes = state.b.astype(np.uint64)
+    hashes <<= np.uint64(32)
+    hashes |= state.c
+    return hashes.view(np.int64)

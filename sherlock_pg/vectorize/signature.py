@@ -7,16 +7,24 @@ documents in bulk.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 import psycopg
 from numpy.typing import ArrayLike, NDArray
 
 from sherlock_pg.errors import UsageError, from_psycopg
-from sherlock_pg.vectorize.canonical import canonical_text, skeleton, tokens
-from sherlock_pg.vectorize.pghash import hash_int8_extended, hash_text_extended
+from sherlock_pg.vectorize.canonical import skeleton_bytes, tokens
+from sherlock_pg.vectorize.pghash import (
+    hash_int8_by_each,
+    hash_int8_extended,
+    hash_text_extended,
+)
+
+if TYPE_CHECKING:
+    from sherlock_pg.vectorize.compiled import CompiledSigner
 
 SLOT_COUNT: Final = 128
 _SLOT_BITS: Final = 7
@@ -25,11 +33,16 @@ _VALUE_MASK: Final = (1 << _VALUE_BITS) - 1
 _EMPTY: Final = 1 << 31  # above everything that a slot can keep
 
 _WIDTHS: Final = {"word": range(1, 10), "skeleton": range(1, 10), "char": range(3, 17)}
-_BATCH_CHARACTERS: Final = 1 << 21
+_BATCH_BYTES: Final = 1 << 21
 _MAX_CACHED_TOKENS: Final = 1 << 19
 _MAX_CACHED_TOKEN_BYTES: Final = 64
 _HASHES_AT_ONCE: Final = 1 << 14
 _REPETITIVE_FROM: Final = 1000  # a text of more distinct shingles is done after few rounds
+
+
+def has_kernel() -> bool:
+    """Whether numba is installed, which compiles the kernel (the optional dependency `fast`)."""
+    return importlib.util.find_spec("numba") is not None
 
 
 class Signed(NamedTuple):
@@ -70,12 +83,21 @@ class Signer:
         kind: "word", "skeleton" (words as OCR confuses them) or "char".
         width: how many words (1 to 9) or characters (3 to 16) make a shingle.
         stop_shingles: boilerplate: shingles that are left out before signing.
+        bulk: thousands of texts will follow: worth the second that loading the compiled kernel
+            takes where numba is installed (half a minute the first time, for compiling).
 
     Raises:
         UsageError: there are no such shingles (SQLSTATE SH010, as in SQL).
     """
 
-    def __init__(self, kind: str = "word", width: int = 2, stop_shingles: ArrayLike = ()) -> None:
+    def __init__(
+        self,
+        kind: str = "word",
+        width: int = 2,
+        stop_shingles: ArrayLike = (),
+        *,
+        bulk: bool = False,
+    ) -> None:
         if width not in _WIDTHS.get(kind, ()):
             raise UsageError(
                 f"no such shingles: kind {kind!r}, width {width}",
@@ -87,14 +109,22 @@ class Signer:
         self.width = width
         self._stop_shingles = np.unique(np.asarray(stop_shingles, np.int64))
         self._token_hashes: dict[bytes, int] = {}
+        self._compiled: CompiledSigner | None = None
+        if bulk and has_kernel():
+            from sherlock_pg.vectorize.compiled import CompiledSigner
+
+            self._compiled = CompiledSigner(kind, width, self._stop_shingles)
 
     @classmethod
-    def of_scheme(cls, conn: psycopg.Connection, name: str = "word-2") -> Self:
+    def of_scheme(
+        cls, conn: psycopg.Connection, name: str = "word-2", *, bulk: bool = False
+    ) -> Self:
         """Return a signer that signs as `sherlock.signature(text, name)` does.
 
         Args:
             conn: a database with the schema; the scheme and its list of boilerplate are read once.
             name: the scheme.
+            bulk: whether thousands of texts will follow; see above.
 
         Raises:
             UsageError: there is no such scheme (SH015).
@@ -109,7 +139,7 @@ class Signer:
             ).fetchall()[0]
         except psycopg.Error as error:
             raise from_psycopg(error) from error
-        return cls(kind, width, stop_shingles)
+        return cls(kind, width, stop_shingles, bulk=bulk)
 
     def sign(self, texts: Sequence[str]) -> Signed:
         """Sign texts.
@@ -120,13 +150,16 @@ class Signer:
         Returns:
             One signature per text; whether enough is left to compare by is the scheme's to say.
         """
-        return self.sign_enough(texts, 1).signed
+        if self._compiled is not None:
+            return self._compiled.sign(texts)
+        canonical = [b" ".join(tokens(text)) for text in texts]
+        return self.sign_enough(canonical, 1).signed
 
-    def sign_enough(self, texts: Sequence[str], min_shingles: int) -> SignedEnough:
-        """Sign texts, and say which of them have enough shingles to be compared by.
+    def sign_enough(self, texts: Sequence[bytes], min_shingles: int) -> SignedEnough:
+        """Sign canonical texts, and say which of them have enough shingles to be compared by.
 
         Args:
-            texts: the texts, not necessarily canonical.
+            texts: the canonical texts, UTF-8 encoded.
             min_shingles: how many different shingles are enough, as the scheme says; at least 1.
 
         Returns:
@@ -161,7 +194,7 @@ class Signer:
         Returns:
             The 64-bit hashes; empty for a text without a letter or digit.
         """
-        return self._shingles([text])[0]
+        return self._shingles([b" ".join(tokens(text))])[0]
 
     def band_keys(
         self,
@@ -217,7 +250,7 @@ class Signer:
         bits = hashes.astype(np.uint16).astype(">u2").reshape(signatures.shape)
         return [row.tobytes() for row in bits]
 
-    def _shingles(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _shingles(self, texts: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the shingles of all texts in a row, and how many each text has."""
         units, lengths = _char_units(texts) if self.kind == "char" else self._word_units(texts)
         counts = np.where(lengths >= self.width, lengths - self.width + 1, np.minimum(lengths, 1))
@@ -241,15 +274,11 @@ class Signer:
         owners = np.repeat(np.arange(len(counts)), counts)
         return shingles[is_kept], np.bincount(owners[is_kept], minlength=len(counts))
 
-    def _word_units(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _word_units(self, texts: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         words: list[bytes] = []
         lengths = np.empty(len(texts), np.int64)
         for index, text in enumerate(texts):
-            found = (
-                tokens(text)
-                if self.kind == "word"
-                else skeleton(canonical_text(text)).encode().split()
-            )
+            found = (text if self.kind == "word" else skeleton_bytes(text)).split()
             lengths[index] = len(found)
             words += found
         hashes = self._token_hashes
@@ -272,18 +301,18 @@ def band_prefixes(scheme_id: int, collection_id: int, band_count: int) -> NDArra
     return hash_int8_extended(np.arange(band_count), prefix)
 
 
-def _char_units(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    canonical = [canonical_text(text) for text in texts]
+def _char_units(texts: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    canonical = [text.decode() for text in texts]
     lengths = np.fromiter(map(len, canonical), np.int64, len(canonical))
     codes = np.frombuffer("".join(canonical).encode("utf-32-le"), "<u4").astype(np.int64)
     return hash_int8_extended(codes, 0), lengths
 
 
-def _batches(texts: Sequence[str]) -> Iterator[slice]:
+def _batches(texts: Sequence[bytes]) -> Iterator[slice]:
     """Cut the texts into runs of bounded length, so that work arrays stay small."""
     start = size = 0
     for index, text in enumerate(texts):
-        if size and size + len(text) > _BATCH_CHARACTERS:
+        if size and size + len(text) > _BATCH_BYTES:
             yield slice(start, index)
             start, size = index, 0
         size += len(text)
@@ -321,12 +350,7 @@ def _sketch(shingles: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[n
             first_round,
             min(SLOT_COUNT, first_round + max(1, _HASHES_AT_ONCE // len(shingles))),
         )
-        _throw(
-            slots,
-            np.tile(owners, len(rounds)),
-            hash_int8_extended(np.tile(shingles, len(rounds)), np.repeat(rounds, len(shingles))),
-            np.repeat(rounds, len(shingles)),
-        )
+        _throw(slots, owners, hash_int8_by_each(shingles, rounds), rounds[:, None])
         first_round += len(rounds)
     _fill(slots, owners, shingles)
     return slots
@@ -360,7 +384,7 @@ def _throw(
     """Let each slot keep the least of what is thrown into it."""
     cells = owners * SLOT_COUNT + (hashes & (SLOT_COUNT - 1))
     values = (rounds << _VALUE_BITS) | ((hashes >> _SLOT_BITS) & _VALUE_MASK)
-    np.minimum.at(slots.reshape(-1), cells, values)
+    np.minimum.at(slots.reshape(-1), cells.reshape(-1), values.reshape(-1))
 
 
 def _distinct(
@@ -379,6 +403,6 @@ def _fill(slots: NDArray[np.int64], owners: NDArray[np.int64], shingles: NDArray
         own = shingles[owners == owner]
         empty = np.flatnonzero(slots[owner] == _EMPTY)
         rounds = SLOT_COUNT + empty
-        hashes = hash_int8_extended(np.tile(own, len(empty)), np.repeat(rounds, len(own)))
-        values = ((hashes >> _SLOT_BITS) & _VALUE_MASK).reshape(len(empty), len(own)).min(axis=1)
+        hashes = hash_int8_by_each(own, rounds)
+        values = ((hashes >> _SLOT_BITS) & _VALUE_MASK).min(axis=1)
         slots[owner, empty] = (rounds << _VALUE_BITS) | values

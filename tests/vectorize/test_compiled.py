@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sherlock_pg.vectorize import _kernel, compiled, features, tfidf
+from sherlock_pg.vectorize import _kernel, compiled, signature, tfidf
 from sherlock_pg.vectorize.canonical import canonical_text
 from sherlock_pg.vectorize.features import FeatureMaker, Features, Scheme
 from sherlock_pg.vectorize.signature import Signer
@@ -130,9 +130,9 @@ def test_what_is_enough_counts_different_shingles(min_shingles: int) -> None:
 
 def test_without_numba_bulk_is_slower_but_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, fast = make_both("word", 2)
-    find_spec: Callable[[str], object] = features.importlib.util.find_spec
+    find_spec: Callable[[str], object] = signature.importlib.util.find_spec
     monkeypatch.setattr(
-        features.importlib.util,
+        signature.importlib.util,
         "find_spec",
         lambda name: None if name == "numba" else find_spec(name),
     )
@@ -161,3 +161,18 @@ def test_threads_share_a_maker() -> None:
         made = list(pool.map(lambda text: fast.make([text]), sample))
     for text, own in zip(sample, made, strict=True):
         assert_same(plain.make([text]), own)
+
+
+@pytest.mark.parametrize(("kind", "width"), [("word", 2), ("skeleton", 3), ("char", 9)])
+def test_signers_sign_alike(kind: str, width: int) -> None:
+    stop_shingles = Signer(kind, width).shingles(FORM)
+    plain, fast = (Signer(kind, width, stop_shingles, bulk=bulk) for bulk in (False, True))
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.lists(texts, max_size=5))
+    def check(sample: list[str]) -> None:
+        for left, right in zip(plain.sign(sample), fast.sign(sample), strict=True):
+            assert left.dtype == right.dtype
+            assert left.tolist() == right.tolist()
+
+    check()

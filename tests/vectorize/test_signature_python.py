@@ -49,7 +49,7 @@ def test_results_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> 
     alone = [Signer().sign([text]) for text in texts]
     assert together.tolist() == [signed.signatures[0].tolist() for signed in alone]
     assert counts.tolist() == [int(signed.shingle_counts[0]) for signed in alone]
-    monkeypatch.setattr(signature_module, "_BATCH_CHARACTERS", 100)
+    monkeypatch.setattr(signature_module, "_BATCH_BYTES", 100)
     monkeypatch.setattr(signature_module, "_HASHES_AT_ONCE", 1)
     small_batches = Signer().sign(texts).signatures
     assert small_batches.tolist() == together.tolist()
