@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DOCUMENTS := tests/data/documents
 JOBS ?= 2
 
-.PHONY: help setup system demo test lint format bench bench-sql bench-queue bench-peers crash-test fuzz eval-ner documents schema-snapshot \
+.PHONY: help setup system demo test lint format bench bench-sql bench-names bench-queue bench-peers crash-test fuzz eval-ner documents schema-snapshot \
 	unicode-tables clean
 
 help: ## Show this help.
@@ -76,6 +76,10 @@ $(PEERS)/.ready: tests/benchmarks/peers/requirements.txt
 bench-peers: setup $(PEERS)/.ready ## Compare with datasketch, rensa and gaoya on ROWS=... short texts.
 	@$(BIN)/python tests/benchmarks/peers/run.py --rows $(ROWS) \
 		--peers-python $(PEERS)/bin/python --output docs/peers
+
+NAMES ?= 100000
+bench-names: setup ## Measure how NAMES=... distinct names are found; the last line is one JSON object.
+	@$(BIN)/python tests/benchmarks/names.py --names $(NAMES)
 
 SECONDS ?= 60
 SEED ?= 1

@@ -232,22 +232,22 @@ def test_gate_is_one_lookup(reader: psycopg.Connection) -> None:
     ("entities", "index"),
     [
         ({"cedula": ["10000007"]}, "entities_normalised_idx"),
-        ({"demandante": [["nadie asi", "{key}"]]}, "entities_name_key_idx"),
-        ({"demandante": [["{name} de", "nadie asi"]]}, "party_names_normalised_trgm_idx"),
+        ({"demandante": [["{name} de", "nadie asi"]]}, "name_keys_pkey"),
+        ({"demandante": [["{name} de", "nadie asi"]]}, "party_names_name_id_key"),
     ],
 )
 def test_entities_are_found_by_their_own_index(
     reader: psycopg.Connection, corpus: Corpus, entities: dict[str, Any], index: str
 ) -> None:
-    """Ids, names in another order, similar names: exact ones first, trigrams last."""
+    """Ids, names in another order, similar names."""
     row = reader.execute(
-        "select normalised, name_key, collection_id from sherlock.entities"
+        "select normalised, collection_id from sherlock.entities"
         " where document_id = %s and role = 'demandante'",
         [corpus.ids[14]],
     ).fetchone()
     assert row is not None
-    name, key, collection = row
-    profile = json.dumps(entities).replace("{name}", name).replace("{key}", key)
+    name, collection = row
+    profile = json.dumps(entities).replace("{name}", name)
     with plans_of(reader) as plans:
         for _ in range(8):
             found = reader.execute(

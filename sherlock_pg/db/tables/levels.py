@@ -336,14 +336,6 @@ entities = Table(
     ),
     CheckConstraint("score >= 0 and score <= 1", name="score"),
     Index("entities_normalised_idx", "collection_id", "role", "normalised", "document_id"),
-    Index(
-        "entities_name_key_idx",
-        "collection_id",
-        "role",
-        "name_key",
-        "document_id",
-        postgresql_where=text("name_key is not null"),
-    ),
     comment="Level 3: parties and identifiers.",
 )
 
@@ -400,12 +392,31 @@ party_names = Table(
     integer_column("collection_id", "The collection."),
     text_column("role", "demandante or demandado."),
     text_column("normalised", "Distinct normalised name."),
+    Column(
+        "name_id",
+        Integer,
+        Identity(always=True),
+        nullable=False,
+        comment="Number of the name, for its keys.",
+    ),
     PrimaryKeyConstraint("collection_id", "role", "normalised"),
+    UniqueConstraint("name_id"),
     Index(
         "party_names_normalised_trgm_idx",
         "normalised",
         postgresql_using="gin",
         postgresql_ops={"normalised": "gin_trgm_ops"},
     ),
-    comment="Level 3 retrieval: the distinct names, for similarity search by trigrams.",
+    comment="Level 3 retrieval: the distinct names. The trigram index is for searches of your own.",
+)
+
+
+name_keys = Table(
+    "name_keys",
+    metadata,
+    integer_column("key", "Hash of collection and part of the name, as sherlock.name_keys has it."),
+    integer_column("name_id", "The plaintiff's name in party_names."),
+    PrimaryKeyConstraint("key", "name_id"),
+    comment="Level 3 retrieval: names that share a key may resemble each other; kept by triggers "
+    "on party_names.",
 )
