@@ -156,13 +156,20 @@ begin
     from sherlock._read_entities(p_entities) as r;
     get diagnostics v_count = row_count;
 
-    -- In one order everywhere, so that two sessions can't wait for each other.
+    -- In one order everywhere, so that two sessions can't wait for each other. Names that are there
+    -- are left out first: a conflict would use up a name_id.
     insert into sherlock.party_names (collection_id, role, normalised)
     select v_collection_id, e.role, e.normalised
     from sherlock.entities as e
     where e.document_id = p_document_id
       and e.role in ('demandante', 'demandado')
       and e.is_comparable
+      and not exists (
+          select
+          from sherlock.party_names as p
+          where p.collection_id = v_collection_id
+            and p.role = e.role
+            and p.normalised = e.normalised)
     order by e.role collate "C", e.normalised collate "C"
     on conflict do nothing;
     return v_count;

@@ -558,8 +558,6 @@ ALTER TABLE ONLY sherlock.entities
 ALTER TABLE ONLY sherlock.entities
     ADD CONSTRAINT entities_pkey PRIMARY KEY (document_id, role, ordinal);
 
-CREATE INDEX entities_name_key_idx ON sherlock.entities USING btree (collection_id, role, name_key, document_id) WHERE (name_key IS NOT NULL);
-
 CREATE INDEX entities_normalised_idx ON sherlock.entities USING btree (collection_id, role, normalised, document_id);
 
 CREATE TYPE sherlock.entity_agreement AS (
@@ -742,14 +740,41 @@ ALTER TABLE ONLY sherlock.matches
 
 CREATE INDEX matches_matched_document_id_idx ON sherlock.matches USING btree (matched_document_id, document_id);
 
+CREATE TABLE sherlock.name_keys (
+    key integer NOT NULL,
+    name_id integer NOT NULL
+);
+
+ALTER TABLE ONLY sherlock.name_keys
+    ADD CONSTRAINT name_keys_pkey PRIMARY KEY (key, name_id);
+
 CREATE TABLE sherlock.party_names (
     collection_id integer NOT NULL,
     role text NOT NULL,
-    normalised text NOT NULL
+    normalised text NOT NULL,
+    name_id integer NOT NULL
 );
+
+CREATE TRIGGER _500_keys_delete AFTER DELETE ON sherlock.party_names REFERENCING OLD TABLE AS old_names FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_party_names__keys();
+
+CREATE TRIGGER _500_keys_insert AFTER INSERT ON sherlock.party_names REFERENCING NEW TABLE AS new_names FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_party_names__keys();
+
+CREATE TRIGGER _500_keys_update AFTER UPDATE ON sherlock.party_names REFERENCING OLD TABLE AS old_names NEW TABLE AS new_names FOR EACH STATEMENT EXECUTE FUNCTION sherlock.tg_party_names__keys();
+
+ALTER TABLE ONLY sherlock.party_names
+    ADD CONSTRAINT party_names_name_id_key UNIQUE (name_id);
 
 ALTER TABLE ONLY sherlock.party_names
     ADD CONSTRAINT party_names_pkey PRIMARY KEY (collection_id, role, normalised);
+
+ALTER TABLE sherlock.party_names ALTER COLUMN name_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME sherlock.party_names_name_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE INDEX party_names_normalised_trgm_idx ON sherlock.party_names USING gin (normalised public.gin_trgm_ops);
 
@@ -1451,6 +1476,7 @@ function sherlock._explain_texts(p_document_id bigint, p_other_id bigint, p_sche
 function sherlock._explain_vector_retrieval(p_query sherlock._query, p_other sherlock._query, p_config sherlock.detection_configs, p_model_id integer, p_before bigint) returns TABLE(reason text, value text, detail jsonb) language plpgsql stable;
 function sherlock._feature_digests(p_document_ids bigint[]) returns TABLE(document_id bigint, digest text) language sql stable;
 function sherlock._finish_backfill(p_watch_id integer) returns void language plpgsql volatile;
+function sherlock._folded_name(p_normalised text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._folded_text(p_text text) returns text language plpgsql immutable parallel safe strict;
 function sherlock._follow_matches(p_transaction_id bigint) returns void language plpgsql volatile;
 function sherlock._forget_features(p_document_ids bigint[]) returns void language plpgsql volatile;
@@ -1570,6 +1596,7 @@ function sherlock._set_aside_vocabularies(p_collection_id integer, p_continued_i
 function sherlock._set_scheme(p_collection_id integer, p_scheme_id integer) returns void language plpgsql volatile;
 function sherlock._shared_values(p_left jsonb, p_right jsonb) returns text[] language plpgsql immutable parallel safe strict;
 function sherlock._sign_again(p_collection_id integer, p_scheme_id integer, p_after bigint, p_limit integer, OUT last_document_id bigint, OUT signed_count integer) returns record language plpgsql volatile;
+function sherlock._similar_names(p_collection_id integer, p_normalised text) returns TABLE(normalised text) language sql stable parallel safe;
 function sherlock._sparse_entries(p_vector public.sparsevec) returns TABLE(feature_index integer, weight double precision) language sql immutable parallel safe;
 function sherlock._speaking_party(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._spelled_number(p_word text) returns integer language sql immutable parallel safe;
@@ -1678,6 +1705,7 @@ function sherlock.measure_vocabulary_drift(p_collection text DEFAULT 'default'::
 function sherlock.merge_signatures(p_left integer[], p_right integer[]) returns integer[] language plpgsql immutable parallel safe;
 aggregate sherlock.merge_signatures(p_signature integer[]) returns integer[] language internal immutable parallel safe;
 function sherlock.name_key(p_normalised text) returns text language sql immutable parallel safe strict;
+function sherlock.name_keys(p_collection_id integer, p_normalised text) returns integer[] language plpgsql immutable parallel safe strict;
 function sherlock.names_agree(p_left_normalised text, p_left_key text, p_right_normalised text, p_right_key text, p_threshold double precision) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock.normalise_docket(p_value text) returns text language sql immutable parallel safe strict;
 function sherlock.normalise_email(p_value text) returns text language plpgsql immutable parallel safe strict;
@@ -1726,6 +1754,7 @@ function sherlock.tg_inbox__distrust() returns trigger language plpgsql volatile
 function sherlock.tg_inbox__wake() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_inbox__withdraw() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_matches__cluster() returns trigger language plpgsql volatile security definer;
+function sherlock.tg_party_names__keys() returns trigger language plpgsql volatile security definer;
 function sherlock.tg_watched_tables__follow() returns trigger language plpgsql volatile security definer;
 function sherlock.tokens(p_canonical text) returns text[] language sql immutable parallel safe strict;
 function sherlock.unwatch(p_table regclass) returns bigint language plpgsql volatile;
