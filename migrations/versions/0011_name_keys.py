@@ -6,7 +6,7 @@ it is empty: some minutes for a million names. The code of the release before ru
 names get keys as well. The index on entities' name_key goes: equal words in any order are a key.
 
 Revision ID: 0011
-Revises: 0012
+Revises: 0015
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0011"
-down_revision = "0012"
+down_revision = "0015"
 branch_labels = None
 depends_on = None
 
