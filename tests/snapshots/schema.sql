@@ -1197,6 +1197,14 @@ view sherlock.hot_band_keys (
     first_document_id bigint,
     first_document_name text
 );
+view sherlock.hot_name_keys (
+    key integer,
+    name_count bigint,
+    unread_count bigint,
+    collection text,
+    first_name text,
+    last_name text
+);
 view sherlock.ingest_throughput (
     bucket timestamp with time zone,
     collection text,

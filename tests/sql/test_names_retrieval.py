@@ -278,3 +278,35 @@ def test_an_upgrade_makes_the_keys_of_names_that_were_there(database_url: str) -
         assert expected > 0
         assert key_count(conn) == expected
         assert wrong_keys(conn) == []
+
+
+def test_hot_keys_are_reported_and_rare_ones_still_find(conn: psycopg.Connection) -> None:
+    """201 people share first name and surname; what else a name has leads to it."""
+    others = [
+        f"maria {a}{b}a rodriguez {b}{a}o" for a in "bcdfghjklmnpqrs" for b in "bdfghklmnprstw"
+    ]
+    others = [f"{name} {n}" for n, name in enumerate(others)][:201]
+    conn.execute(
+        "insert into sherlock.party_names (collection_id, role, normalised)"
+        " select sherlock.collection_id('default'), 'demandante', n"
+        " from unnest(%s::text[]) with ordinality as u (n, i) order by u.i",
+        [others],
+    )
+    document_id = add(conn, "María Rodríguez Quiñones Wiesner")
+    hot = conn.execute(
+        "select key, name_count, unread_count, collection, last_name from sherlock.hot_name_keys"
+    ).fetchall()
+    pair = set(keys(conn, "maria rodriguez", _collection(conn))) & {row[0] for row in hot}
+    assert len(pair) == 1
+    assert [row[1:] for row in hot if row[0] in pair] == [
+        (202, 2, "default", "maria rodriguez quinones wiesner")
+    ]
+    assert all(row[1] == row[2] + 200 for row in hot)
+    assert candidates(conn, "Maria Rodrigues Quinnones Wiesner") == [document_id]
+
+
+def _collection(conn: psycopg.Connection) -> int:
+    row = conn.execute("select sherlock.collection_id('default')").fetchone()
+    assert row is not None
+    collection: int = row[0]
+    return collection
