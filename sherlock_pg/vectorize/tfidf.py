@@ -25,6 +25,7 @@ from psycopg.rows import scalar_row
 from sherlock_pg.db.tables import MAX_FEATURES, PROJECTION_BITS
 from sherlock_pg.errors import SherlockError
 from sherlock_pg.vectorize.canonical import skeleton
+from sherlock_pg.vectorize.term_counts import TermCounts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -117,7 +118,7 @@ class Vocabulary:
 def fit(
     texts: Iterable[str], *, max_features: int = MAX_FEATURES, ngram_range: tuple[int, int] = (1, 2)
 ) -> Vocabulary:
-    """Fit a vocabulary on canonical texts with scikit-learn.
+    """Fit a vocabulary on canonical texts; the weights are scikit-learn's.
 
     The result depends on the texts only, never on their order or on the machine: where several
     terms are equally frequent at the edge of `max_features`, shorter n-grams are kept before
@@ -132,37 +133,21 @@ def fit(
     Raises:
         EmptyVocabulary: no text has a term.
     """
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+    from sklearn.feature_extraction.text import TfidfTransformer
 
     if not 1 <= max_features <= MAX_FEATURES:
         raise ValueError(f"max_features must be from 1 to {MAX_FEATURES}, not {max_features}")
-    sample = list(texts)
-    vectorizer = CountVectorizer(analyzer=_analyser(ngram_range))
-    try:
-        counts = vectorizer.fit_transform(sample)
-    except ValueError as error:
-        if "empty vocabulary" not in str(error):
-            raise
-        raise EmptyVocabulary(len(sample)) from error
-    frequencies = np.asarray(counts.sum(axis=0)).ravel()
-    all_terms = vectorizer.get_feature_names_out().tolist()
-    # The tail, most of all terms, need not be sorted.
-    least = np.sort(frequencies)[-max_features:][0]
-    by_rank = sorted(
-        np.flatnonzero(frequencies >= least).tolist(),
-        key=lambda column: (
-            -frequencies[column],
-            all_terms[column].count(" "),
-            all_terms[column],
-        ),
-    )
-    kept = sorted(by_rank[:max_features], key=all_terms.__getitem__)
-    transformer = TfidfTransformer(sublinear_tf=True).fit(counts[:, kept])
+    _check_ngram_range(ngram_range)
+    counted = TermCounts(map(_tokens, texts), ngram_range)
+    if not len(counted):
+        raise EmptyVocabulary(counted.document_count)
+    terms, counts = counted.most_frequent(max_features)
+    transformer = TfidfTransformer(sublinear_tf=True).fit(counts)
     return Vocabulary(
-        terms=tuple(all_terms[column] for column in kept),
+        terms=tuple(terms),
         idf=np.asarray(transformer.idf_, dtype=np.float64),
         ngram_range=ngram_range,
-        document_count=len(sample),
+        document_count=counted.document_count,
     )
 
 
@@ -348,17 +333,26 @@ def _copy_parts(
 
 def _analyser(ngram_range: tuple[int, int]) -> Callable[[str], Iterator[str]]:
     """Return the function that gives the terms of a canonical text, repeats included."""
+    _check_ngram_range(ngram_range)
     ngram_min, ngram_max = ngram_range
-    if not 1 <= ngram_min <= ngram_max <= 2:
-        raise ValueError(f"ngram_range must lie within (1, 2), not {ngram_range}")
 
     def analyse(text: str) -> Iterator[str]:
-        tokens = skeleton(text).split(" ")
-        if text.isascii():
-            tokens = [token for token in tokens if len(token) in _TOKEN_BYTES]
-        else:
-            tokens = [token for token in tokens if len(token.encode()) in _TOKEN_BYTES]
+        tokens = _tokens(text)
         pairs = map(" ".join, zip(tokens, tokens[1:], strict=False)) if ngram_max == 2 else ()
         return chain(tokens if ngram_min == 1 else (), pairs)
 
     return analyse
+
+
+def _check_ngram_range(ngram_range: tuple[int, int]) -> None:
+    ngram_min, ngram_max = ngram_range
+    if not 1 <= ngram_min <= ngram_max <= 2:
+        raise ValueError(f"ngram_range must lie within (1, 2), not {ngram_range}")
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the tokens of a canonical text's skeleton that can be terms."""
+    tokens = skeleton(text).split(" ")
+    if text.isascii():
+        return [token for token in tokens if len(token) in _TOKEN_BYTES]
+    return [token for token in tokens if len(token.encode()) in _TOKEN_BYTES]
