@@ -201,6 +201,17 @@ $$;
 -- filings, which lie in clusters, are found as well. Shorter ones while that makes no more than 150
 -- lists, so that few thousand vectors aren't nearly all read either. Lists that have become three times
 -- as long are made anew, because a search reads all of each.
+create or replace function sherlock._most_lists(p_memory_bytes bigint)
+returns integer
+language sql immutable parallel safe
+-- To find the centres pgvector holds four bytes for each list and each of its samples, 50 a list and
+-- at least 10,000, and refuses what is more than maintenance_work_mem: 64 MB are enough for 500 lists.
+-- It counts these in an integer.
+return greatest(1, least(
+    6500,
+    sqrt(0.8 * p_memory_bytes / 208),
+    0.8 * p_memory_bytes / 40000 - 20))::integer;
+
 create or replace function sherlock.build_tfidf_index(p_model_id integer)
 returns void
 language plpgsql volatile security definer
@@ -219,9 +230,11 @@ declare
     v_present_count integer;
 begin
     perform sherlock._check_has_vectors(v_model);
-    select greatest(
-               count(*) / c_list_length,
-               least(count(*) / c_short_list_length, c_most_short_lists), 1)
+    select least(
+               greatest(
+                   count(*) / c_list_length,
+                   least(count(*) / c_short_list_length, c_most_short_lists), 1),
+               sherlock._most_lists(pg_size_bytes(current_setting('maintenance_work_mem'))))
     into v_list_count
     from sherlock.document_vectors as v
     where v.model_id = p_model_id and v.sign_bits is not null;
@@ -235,7 +248,7 @@ begin
     execute format('drop index if exists sherlock.%I', v_index);
     execute format(
         'create index %I on sherlock.%I using ivfflat (sign_bits bit_hamming_ops) with (lists = %s)',
-        v_index, v_partition, least(v_list_count, 32768));
+        v_index, v_partition, v_list_count);
     execute format(
         'comment on index sherlock.%I is %L',
         v_index, 'Usage: vector_candidates; the nearest sign patterns.');
@@ -245,7 +258,8 @@ $$;
 comment on function sherlock.build_tfidf_index(integer) is
 'Builds the IVFFlat index on a model''s sign bits, unless it is there and still fits: its lists are '
 'made from the vectors that are stored, so call it after those, and again when there are three times '
-'as many (sherlock-pg load does). Without it retrieval reads all of them. Errors: SH030 no such '
+'as many (sherlock-pg load does). From some 170,000 vectors on, lists are longer unless '
+'maintenance_work_mem is more than 256 MB. Without it retrieval reads all of them. Errors: SH030 no such '
 'model, SH037 the model is archived.';
 
 -- The lock on documents lets writers that still saw the old model finish first, so that none of

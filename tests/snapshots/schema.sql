@@ -1539,6 +1539,7 @@ function sherlock._marked(p_text text, p_pattern text) returns text[] language p
 function sherlock._matching_characters(p_left text, p_right text, p_needed integer) returns integer language plpgsql immutable parallel safe strict;
 function sherlock._may_announce(p_before text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._most_jaccard(p_left bit, p_right bit) returns double precision language plpgsql immutable parallel safe strict;
+function sherlock._most_lists(p_memory_bytes bigint) returns integer language sql immutable parallel safe;
 function sherlock._move_watched_rows(p_watch_id integer, p_old_keys jsonb[], p_new_keys jsonb[], p_new_sha256 bytea[]) returns void language plpgsql volatile;
 function sherlock._moving_collection(p_collection_id integer, p_scheme_id integer) returns sherlock.collections language plpgsql volatile;
 function sherlock._name_letters(p_key text) returns bit language sql immutable parallel safe strict;

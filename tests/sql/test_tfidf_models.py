@@ -250,6 +250,26 @@ def test_the_index_is_built_once_on_the_models_partition(conn: psycopg.Connectio
     assert "lists='1'" in rows[0][2]
 
 
+def test_there_are_no_more_lists_than_fit_into_the_memory(conn: psycopg.Connection) -> None:
+    model_id = create_model(conn)
+    conn.execute(
+        "insert into sherlock.document_vectors (document_id, model_id, vector, sign_bits)"
+        " select i, %s, '{1:1}/5000', ('x' || repeat(md5(i::text), 4))::bit(512)"
+        " from generate_series(1, 8000) as i",
+        [model_id],
+    )
+    # 150 lists and 10,000 samples would need six.
+    conn.execute("set local maintenance_work_mem = '4MB'")
+    conn.execute("select sherlock.build_tfidf_index(%s)", [model_id])
+    rows = conn.execute(
+        "select reloptions from pg_class"
+        " where relname like 'document_vectors_model_%_sign_bits_idx'"
+    ).fetchall()
+    assert rows == [(["lists=64"],)]
+    for memory, lists in (("64kB", 1), ("64MB", 508), ("256MB", 1016), ("2048GB", 6500)):
+        assert scalar(conn, "select sherlock._most_lists(pg_size_bytes(%s))", memory) == lists
+
+
 def test_lists_that_have_grown_too_long_are_made_anew(conn: psycopg.Connection) -> None:
     model_id = create_model(conn)
 
