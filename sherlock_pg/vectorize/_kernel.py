@@ -245,7 +245,7 @@ def canonicalise(
                 return NO_PAGE, code >> PAGE_BITS
             entry = images.entries[(np.int64(page) << PAGE_BITS) | (code & 0xFF)]
             length = entry & 0xFF
-            if written + length + ends[-1] - at > len(canonical):
+            if written + length + ends[-1] - at > len(canonical) - SLACK:
                 return NO_ROOM, 0
             begin = entry >> 8
             for place in range(begin, begin + length):
@@ -562,7 +562,7 @@ def vectorise(
     values: Any,
 ) -> Any:
     """Write the TF-IDF vectors of skeletons' words in compressed rows; return their length."""
-    frequencies = np.zeros(len(dictionary.idf), np.int64)
+    frequencies = np.zeros(len(dictionary.idf), np.int32)
     written = 0
     begin = 0
     for text in range(len(word_ends)):

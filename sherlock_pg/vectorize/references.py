@@ -9,23 +9,25 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 _MOST_NUMBERS: Final = 200
 _LONGEST_WORD: Final = 200
 _LONGEST_NUMBER: Final = 40
 _DIGITS: Final = "0123456789"
-_SPACES: Final = " \n\r\t\f\u00a0"
+_OTHER_SPACES: Final = "\n\r\t\f\u00a0"
 _BETWEEN: Final = '!"#$%&()*+-/:;<=>?@[\\]^_`{|}~¡¢£§©ª«¬®°±·º»¿‐‑–—“”„•…€№'
 _TO_TOKENS: Final = str.maketrans({**dict.fromkeys(_BETWEEN, " "), **dict.fromkeys(",'’´", ".")})
 _MISREAD: Final = str.maketrans("OoIiLlZzSsBbGgQq", "0011112255889999")
-_WORD_WITH_TWO_DIGITS: Final = re.compile(
-    rf"(?<![^{_SPACES}])[^{_SPACES}0-9]*+[0-9][^{_SPACES}0-9]*+[0-9][^{_SPACES}]*+"
-)
+_WORD_WITH_TWO_DIGITS: Final = re.compile(" ([^ 0-9]*+[0-9][^ 0-9]*+[0-9][^ ]*+)")
+"""Begins with a space, because a pattern that begins with a letter of its own is found faster."""
+_MAX_CACHED_WORDS: Final = 1 << 14
 
 _MOST_DATES: Final = 100
 _MOST_YEARS: Final = 1000
-_HAS_YEAR: Final = re.compile(rb"(?:^| )(?:19|20)[0-9][0-9](?: |$)")
+_YEAR: Final = re.compile(rb" (?:19|20)[0-9][0-9](?![^ ])")
 _MONTHS: Final = {
     month: number
     for number, month in enumerate(
@@ -71,26 +73,33 @@ def references(text: str, canonical: bytes) -> References:
         text: the text.
         canonical: its canonical text, UTF-8 encoded.
     """
-    return References(
-        _number_references(text),
-        _date_references(canonical.decode().split(" ")) if _HAS_YEAR.search(canonical) else [],
-    )
+    return References(_number_references(text), _date_references(canonical))
 
 
 def _number_references(text: str) -> list[str]:
+    for space in _OTHER_SPACES:
+        text = text.replace(space, " ")
     numbers: dict[str, None] = {}
-    for word in dict.fromkeys(_WORD_WITH_TWO_DIGITS.findall(text)):
-        if len(word) > _LONGEST_WORD or len(word.encode()) < 3:
+    for word in dict.fromkeys(_WORD_WITH_TWO_DIGITS.findall(f" {text}")):
+        if len(word) > _LONGEST_WORD:
             continue
-        for token in word.translate(_TO_TOKENS).split(" "):
-            if len(token.encode()) < 3:
-                continue
-            for number in _joined_numbers(token):
-                if 3 <= len(number) <= _LONGEST_NUMBER and not _is_year(number):
-                    numbers[number] = None
-                    if len(numbers) == _MOST_NUMBERS:
-                        return list(numbers)
+        for number in _numbers_of_word(word):
+            numbers[number] = None
+            if len(numbers) == _MOST_NUMBERS:
+                return list(numbers)
     return list(numbers)
+
+
+@lru_cache(_MAX_CACHED_WORDS)
+def _numbers_of_word(word: str) -> tuple[str, ...]:
+    """Return the numbers of a word; texts of one collection have most of their words in common."""
+    return tuple(
+        number
+        for token in word.translate(_TO_TOKENS).split(" ")
+        if len(token.encode("utf-8", "surrogatepass")) >= 3
+        for number in _joined_numbers(token)
+        if 3 <= len(number) <= _LONGEST_NUMBER and not _is_year(number)
+    )
 
 
 def _joined_numbers(token: str) -> list[str]:
@@ -128,14 +137,16 @@ def _is_year(word: str) -> bool:
     return len(word) == 4 and "1900" <= word <= "2099"
 
 
-def _date_references(words: Sequence[str]) -> list[datetime.date]:
+def _date_references(canonical: bytes) -> list[datetime.date]:
     dates: dict[datetime.date, None] = {}
-    years = [
-        at
-        for at, word in enumerate(words)
-        if len(word) == 4 and "1900" <= word <= "2099" and not word.strip(_DIGITS)
-    ]
-    for year_at in years[:_MOST_YEARS]:
+    words: list[str] = []
+    spaced = b" " + canonical
+    year_at = -1
+    before = 0
+    for match in islice(_YEAR.finditer(spaced), _MOST_YEARS):
+        words = words or canonical.decode().split(" ")
+        year_at += spaced.count(b" ", before, match.start() + 1)
+        before = match.start() + 1
         date = _date_before(words, year_at)
         if date is not None:
             dates[date] = None

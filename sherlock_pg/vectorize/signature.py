@@ -8,6 +8,7 @@ documents in bulk.
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -26,6 +27,8 @@ from sherlock_pg.vectorize.pghash import (
 if TYPE_CHECKING:
     from sherlock_pg.vectorize.compiled import CompiledSigner
 
+_log = logging.getLogger(__name__)
+
 SLOT_COUNT: Final = 128
 _SLOT_BITS: Final = 7
 _VALUE_BITS: Final = 23
@@ -41,8 +44,21 @@ _REPETITIVE_FROM: Final = 1000  # a text of more distinct shingles is done after
 
 
 def has_kernel() -> bool:
-    """Whether numba is installed, which compiles the kernel (the optional dependency `fast`)."""
-    return importlib.util.find_spec("numba") is not None
+    """Whether there is numba, which compiles the kernel (the optional dependency `fast`).
+
+    A numba that cannot be imported, as where numpy is newer than it knows, is as good as none; the
+    log says so.
+    """
+    if importlib.util.find_spec("numba") is None:
+        return False
+    try:
+        importlib.import_module("numba")
+    except ImportError as error:
+        _log.warning(
+            "numba is installed but cannot be used, so signatures take six times as long: %s", error
+        )
+        return False
+    return True
 
 
 class Signed(NamedTuple):

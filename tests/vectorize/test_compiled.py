@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -139,6 +141,26 @@ def test_without_numba_bulk_is_slower_but_the_same(monkeypatch: pytest.MonkeyPat
     without = FeatureMaker(fast.scheme, (), plain._models, plain._projection, bulk=True)
     assert not without.is_compiled
     assert_same(without.make([FORM]), fast.make([FORM]))
+
+
+def test_a_numba_that_cannot_be_used_is_none_and_the_log_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(name: str) -> None:
+        raise ImportError("Numba needs NumPy 2.4 or less")
+
+    monkeypatch.setattr(signature.importlib, "import_module", refuse)
+    assert not signature.has_kernel()
+    assert "Numba needs NumPy 2.4 or less" in caplog.text
+
+
+def test_ordinary_work_does_not_import_numba() -> None:
+    program = (
+        "import sys; from sherlock_pg.load import loader;"
+        " from sherlock_pg.vectorize import features; features.Signer().sign(['uno dos']);"
+        " sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_a_kernel_that_cannot_be_kept_is_compiled_all_the_same() -> None:
