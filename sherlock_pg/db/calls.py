@@ -92,6 +92,7 @@ class FinishedDocument:
     flags: list[str]
     pages: list[dict[str, Any]]
     processing: dict[str, Any]
+    features: dict[str, Any] | None = None
 
 
 def find_exact(
@@ -277,13 +278,17 @@ def retry_dead(
     )
 
 
-def finish_document(conn: psycopg.Connection, finished: FinishedDocument) -> None:
-    """Store what was read of a claimed file and compute its features."""
-    conn.execute(
+def finish_document(conn: psycopg.Connection, finished: FinishedDocument) -> bool:
+    """Store what was read of a claimed file, with its features.
+
+    Returns:
+        Whether the features that were handed over were all that was needed.
+    """
+    (are_complete,) = conn.execute(
         "select sherlock.finish_document(p_document_id => %s, p_worker => %s, p_status => %s,"
         " p_content => %s, p_doc_type => %s, p_entities => %s, p_media_type => %s,"
         " p_reason => %s, p_reason_detail => %s, p_flags => %s, p_pages => %s,"
-        " p_processing => %s)",
+        " p_processing => %s, p_features => %s)",
         [
             finished.document_id,
             finished.worker,
@@ -297,8 +302,10 @@ def finish_document(conn: psycopg.Connection, finished: FinishedDocument) -> Non
             finished.flags,
             Jsonb(finished.pages),
             Jsonb(finished.processing),
+            None if finished.features is None else Jsonb(finished.features),
         ],
-    )
+    ).fetchone() or (False,)
+    return bool(are_complete)
 
 
 def record_detection(conn: psycopg.Connection, document_id: int) -> Detection:

@@ -87,6 +87,7 @@ class Loader:
         self._stop = threading.Event()
         self._connections = ThreadConnections(self._open)
         self._items: ItemReader
+        self._collection_id: int
         self.environment_fault: EnvironmentFault | None = None
         self.refit_reason: str | None = None
         self._handled: set[int] = set()
@@ -111,7 +112,7 @@ class Loader:
         with self._open() as conn:
             self._started = clock(conn)
             self._items = ItemReader(self._connections, self._reader, self._worker)
-            calls.create_collection(conn, self._options.collection)
+            self._collection_id = calls.create_collection(conn, self._options.collection)
             found = lifecycle.state(conn, self._options.collection)
             is_deferred = found.needs_fit(arriving=len(files))
             leases.expire_leases_of_the_dead(conn)
@@ -300,6 +301,8 @@ class Loader:
             document_id,
             reading,
             reader=self._worker,
+            collection_id=self._collection_id,
+            features=self._items.features,
             doc_type=self._options.doc_type,
             depth=depth,
             keeps_attachments=True,

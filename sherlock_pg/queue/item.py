@@ -23,6 +23,7 @@ from sherlock_pg.load.fingerprint import Fingerprint, UnreadableFile, fingerprin
 from sherlock_pg.load.reading import DocumentReader, Reading
 from sherlock_pg.logs import fields
 from sherlock_pg.queue import storing
+from sherlock_pg.queue.features import TextFeatures
 from sherlock_pg.queue.storing import ThreadConnections
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class ItemReader:
     def __init__(self, connections: ThreadConnections, reader: DocumentReader, name: str) -> None:
         self.connections = connections
         self.name = name
+        self.features = TextFeatures()
         self._reader = reader
         self._is_abandoned = threading.Event()
         self._folder = scratch.new_folder("reader")
@@ -169,6 +171,8 @@ class ItemReader:
                     document_id,
                     reading,
                     reader=self.name,
+                    collection_id=item.collection_id,
+                    features=self.features,
                     doc_type=item.doc_type,
                     depth=item.depth,
                     is_judged=True,

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -16,6 +16,7 @@ from sherlock_pg.db import calls
 from sherlock_pg.load.reading import Reading
 from sherlock_pg.logs import fields
 from sherlock_pg.queue import leases
+from sherlock_pg.queue.features import TextFeatures
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +88,8 @@ def store(
     reading: Reading,
     *,
     reader: str,
+    collection_id: int,
+    features: TextFeatures,
     doc_type: str = "auto",
     depth: int = 0,
     keeps_attachments: bool = False,
@@ -100,6 +103,8 @@ def store(
         document_id: the document that `reader` has leased.
         reading: what was read.
         reader: who read it.
+        collection_id: the document's collection.
+        features: makes the text's features.
         doc_type: its type, or auto.
         depth: in how many containers it is.
         keeps_attachments: the reader reads the files inside himself; else they are queued.
@@ -112,8 +117,13 @@ def store(
     """
 
     def attempt(reading: Reading) -> Stored:
+        made = None
+        if reading.content is not None:
+            made = features.make(connections.get(), collection_id, reading.content)
         with connections.transaction() as conn:
-            calls.finish_document(conn, _finished(document_id, reader, doc_type, reading))
+            are_complete = calls.finish_document(
+                conn, _finished(document_id, reader, doc_type, reading, made)
+            )
             attachments = tuple(
                 calls.attach_file(
                     conn,
@@ -130,6 +140,8 @@ def store(
             detection = None
             if is_judged and reading.status != "failed":
                 detection = calls.record_detection(conn, document_id)
+        if made is not None and not are_complete:
+            features.forget(collection_id)
         return Stored(reading, attachments, detection)
 
     try:
@@ -209,7 +221,11 @@ def _log_verdict(detection: calls.Detection, document_id: int, name: str | None)
 
 
 def _finished(
-    document_id: int, reader: str, doc_type: str, reading: Reading
+    document_id: int,
+    reader: str,
+    doc_type: str,
+    reading: Reading,
+    features: dict[str, Any] | None,
 ) -> calls.FinishedDocument:
     return calls.FinishedDocument(
         document_id=document_id,
@@ -224,4 +240,5 @@ def _finished(
         flags=reading.flags,
         pages=reading.pages,
         processing=reading.processing,
+        features=features,
     )

@@ -310,15 +310,15 @@ class FeatureMaker:
     def _vectors(
         self, vocabulary: tfidf.Vocabulary, canonical: list[bytes], is_indexed: NDArray[np.bool_]
     ) -> ModelVectors:
-        vectors = vocabulary.transform(
+        rows = vocabulary.rows(
             text.decode() if indexed else ""
             for text, indexed in zip(canonical, is_indexed, strict=True)
         )
-        bits = tfidf.sign_projection(vectors, self._projection)
+        bits = tfidf.signs_of_rows(rows, self._projection)
         return ModelVectors(
-            row_ends=vectors.indptr.astype(np.int64),
-            indices=vectors.indices.astype(np.int32),
-            values=vectors.data,
+            row_ends=rows.row_ends,
+            indices=rows.columns,
+            values=rows.weights,
             sign_bits=np.packbits(bits, axis=1),
         )
 

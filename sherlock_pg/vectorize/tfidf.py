@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 import numpy as np
 import psycopg
@@ -30,11 +30,15 @@ from sherlock_pg.vectorize.term_counts import TermCounts
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-_TOKEN_BYTES = range(2, 101)
+_MIN_BYTES = 2
+_MAX_BYTES = 100
 _ROUNDING = np.float32(1536)
 """Added and taken off again, it leaves multiples of 2^-13 (see `sherlock.sign_projection`)."""
 _PROJECTED_AT_ONCE = 500
 """Vectors that are dense in memory at the same time: 10 MB."""
+
+_FEW = 8
+"""Vectors up to which each is projected by itself."""
 
 _SENT_HEADER_BYTES = 20
 _SENT_ELEMENT = np.dtype([("size", ">i4"), ("value", ">f4")])
@@ -58,6 +62,20 @@ class EmptyVocabulary(SherlockError):
             hint="add documents with text, then fit again; detection works without this level",
         )
         self.document_count = document_count
+
+
+class Rows(NamedTuple):
+    """Vectors in compressed rows: that of text i is from `row_ends[i]` to `row_ends[i + 1]`.
+
+    Attributes:
+        row_ends: where rows begin and end, one more than there are texts.
+        columns: features, from 0, ascending in each row.
+        weights: their weights.
+    """
+
+    row_ends: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    weights: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,35 +102,41 @@ class Vocabulary:
         """
         from scipy.sparse import csr_matrix
 
-        columns = array("i")
-        row_ends = array("q", [0])
-        position_of = self._positions.get
+        rows = self.rows(texts)
+        return csr_matrix(
+            (rows.weights, rows.columns, rows.row_ends),
+            shape=(len(rows.row_ends) - 1, len(self.terms)),
+        )
+
+    def rows(self, texts: Iterable[str]) -> Rows:
+        """Return what `transform` does without scipy, which takes half a second to load."""
+        numbers = array("i")
+        ends = array("q", [0])
+        number_of = self._numbers.get
         analyse = _analyser(self.ngram_range)
         for text in texts:
-            columns.extend(
-                position for position in map(position_of, analyse(text)) if position is not None
-            )
-            row_ends.append(len(columns))
-        counts = csr_matrix(
-            (
-                np.ones(len(columns)),
-                np.array(columns, dtype=np.int32),
-                np.array(row_ends, dtype=np.int64),
-            ),
-            shape=(len(row_ends) - 1, len(self.terms)),
+            numbers.extend(filter(None, map(number_of, analyse(text))))
+            ends.append(len(numbers))
+        text_count = len(ends) - 1
+        cells = np.repeat(np.arange(text_count) * len(self.terms) - 1, np.diff(ends))
+        cells += np.array(numbers, np.int64)
+        cells.sort()
+        firsts = np.flatnonzero(np.diff(cells, prepend=-1))
+        counts = np.diff(firsts, append=len(cells))
+        row_of, columns = np.divmod(cells[firsts], len(self.terms))
+        weights = ((1.0 + np.log(counts)) * self.idf[columns]).astype(np.float32)
+        squares = np.bincount(row_of, weights=weights.astype(np.float64) ** 2, minlength=text_count)
+        row_ends = np.zeros(text_count + 1, np.int64)
+        np.cumsum(np.bincount(row_of, minlength=text_count), out=row_ends[1:])
+        return Rows(
+            row_ends,
+            columns.astype(np.int32),
+            (weights / np.sqrt(squares)[row_of]).astype(np.float32),
         )
-        counts.sum_duplicates()
-        weights = ((1.0 + np.log(counts.data)) * self.idf[counts.indices]).astype(np.float32)
-        row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        squares = np.bincount(
-            row_of, weights=weights.astype(np.float64) ** 2, minlength=counts.shape[0]
-        )
-        counts.data = (weights / np.sqrt(squares)[row_of]).astype(np.float32)
-        return counts
 
     @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {term: position for position, term in enumerate(self.terms)}
+    def _numbers(self) -> dict[str, int]:
+        return {term: number for number, term in enumerate(self.terms, 1)}
 
 
 def fit(
@@ -230,6 +254,21 @@ class Projection:
     folding: NDArray[np.float32]
     directions: NDArray[np.float32]
 
+    def project_one(self, folded: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the products of one folded vector, most of which is zeros, and the directions.
+
+        The library of linear algebra would wake a thread for each processor for that.
+        """
+        present = np.flatnonzero(folded)
+        products = self._by_feature[present]
+        products *= folded[present, None]
+        summed: NDArray[np.float32] = products.sum(axis=0)
+        return summed
+
+    @cached_property
+    def _by_feature(self) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.directions.T)
+
 
 def load_projection(conn: psycopg.Connection) -> Projection:
     """Read the projection."""
@@ -258,22 +297,31 @@ def sign_projection(vectors: csr_matrix, projection: Projection) -> NDArray[np.b
     The same steps in the same precision as `sherlock.sign_projection`, so that equal vectors have
     equal bits. The row of an empty vector is all false; SQL stores null for it.
     """
-    rows = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
-    squares = np.bincount(
-        rows, weights=vectors.data.astype(np.float64) ** 2, minlength=vectors.shape[0]
-    )
-    vectors = vectors.copy()
-    vectors.data = (vectors.data / np.sqrt(squares)[rows]).astype(np.float32)
-    bits = np.empty((vectors.shape[0], PROJECTION_BITS), dtype=np.bool_)
-    for start in range(0, vectors.shape[0], _PROJECTED_AT_ONCE):
-        dense = np.zeros((min(_PROJECTED_AT_ONCE, vectors.shape[0] - start), MAX_FEATURES), "f4")
-        dense[:, : vectors.shape[1]] = vectors[start : start + len(dense)].toarray()
+    return signs_of_rows(Rows(vectors.indptr, vectors.indices, vectors.data), projection)
+
+
+def signs_of_rows(rows: Rows, projection: Projection) -> NDArray[np.bool_]:
+    """Return what `sign_projection` does."""
+    count = len(rows.row_ends) - 1
+    owners = np.repeat(np.arange(count), np.diff(rows.row_ends))
+    squares = np.bincount(owners, weights=rows.weights.astype(np.float64) ** 2, minlength=count)
+    weights = (rows.weights / np.sqrt(squares)[owners]).astype(np.float32)
+    bits = np.empty((count, PROJECTION_BITS), dtype=np.bool_)
+    is_few = count <= _FEW
+    for start in range(0, count, _PROJECTED_AT_ONCE):
+        ends = rows.row_ends[start : start + _PROJECTED_AT_ONCE + 1]
+        dense = np.zeros((len(ends) - 1, MAX_FEATURES), np.float32)
+        present = slice(ends[0], ends[-1])
+        dense[owners[present] - start, rows.columns[present]] = weights[present]
         blocks = dense.reshape(len(dense), *projection.folding.shape)
         folded = blocks[:, 0] * projection.folding[0]
         for number in range(1, len(projection.folding)):
             folded += blocks[:, number] * projection.folding[number]
         folded = folded + _ROUNDING - _ROUNDING
-        bits[start : start + len(dense)] = folded @ projection.directions.T > 0
+        if is_few:
+            bits[:] = [projection.project_one(vector) > 0 for vector in folded]
+        else:
+            bits[start : start + len(dense)] = folded @ projection.directions.T > 0
     return bits
 
 
@@ -354,5 +402,5 @@ def _tokens(text: str) -> list[str]:
     """Return the tokens of a canonical text's skeleton that can be terms."""
     tokens = skeleton(text).split(" ")
     if text.isascii():
-        return [token for token in tokens if len(token) in _TOKEN_BYTES]
-    return [token for token in tokens if len(token.encode()) in _TOKEN_BYTES]
+        return [token for token in tokens if _MIN_BYTES <= len(token) <= _MAX_BYTES]
+    return [token for token in tokens if _MIN_BYTES <= len(token.encode()) <= _MAX_BYTES]

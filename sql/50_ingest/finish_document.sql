@@ -12,9 +12,10 @@ create or replace function sherlock.finish_document(
     p_reason_detail text default null,
     p_flags text[] default '{}',
     p_pages jsonb default '[]',
-    p_processing jsonb default '{}'
+    p_processing jsonb default '{}',
+    p_features jsonb default null
 )
-returns void
+returns boolean
 language plpgsql volatile
 set search_path from current
 as $$
@@ -23,7 +24,9 @@ declare
     v_item_id bigint;
     v_before sherlock.documents;
     v_judged_against bigint[];
+    v_features jsonb;
     v_canonical_text text;
+    v_are_features_complete boolean := false;
 begin
     if p_status is null or p_status not in ('ok', 'partial', 'failed') then
         raise exception using
@@ -48,7 +51,7 @@ begin
     if p_status = 'failed' and v_before.text_state is not null then
         -- What was read before is better than nothing.
         perform sherlock._close_item(v_item_id, 'dead', p_reason, p_reason_detail);
-        return;
+        return false;
     end if;
     if v_before.text_state is not null then
         v_judged_against := sherlock._close_text(array[p_document_id], 'changed');
@@ -58,7 +61,9 @@ begin
         select r.* from sherlock._present_readings(array[p_document_id], 'ocr') as r;
     end if;
     if p_content is not null then
-        v_canonical_text := sherlock.canonical_text(p_content);
+        v_features := sherlock._current_features(v_before.collection_id, p_features);
+        v_canonical_text := coalesce(
+            v_features ->> 'canonical', sherlock.canonical_text(p_content));
     end if;
     update sherlock.documents as d
     set status = p_status,
@@ -83,13 +88,29 @@ begin
     from jsonb_to_recordset(p_pages) as p (
         number integer, method text, char_count integer, quality real);
     perform sherlock.store_entities(p_document_id, p_entities);
-    if p_content is not null then
+    if v_features is not null then
+        v_are_features_complete := sherlock._store_features(
+            p_document_id, v_canonical_text, v_features);
+    elsif p_content is not null then
         perform sherlock._index_canonical_texts(
             array[p_document_id], array[p_content], array[v_canonical_text]);
     end if;
     update sherlock.documents as d
     set processing = p_processing || jsonb_build_object(
-        'store_seconds', round(extract(epoch from clock_timestamp() - v_started), 4))
+            'store_seconds', round(extract(epoch from clock_timestamp() - v_started), 4)),
+        canonical_sha256 = case
+            when v_features is null then d.canonical_sha256
+            else decode(v_features ->> 'canonical_sha256', 'hex')
+        end,
+        word_count = coalesce((v_features ->> 'word_count')::integer, d.word_count),
+        text_state = case
+            when v_features is null then d.text_state
+            when sherlock._is_excluded(d.flags, d.accepted_at) then 'excluded'
+            else v_features ->> 'text_state'
+        end,
+        feature_version = coalesce(
+            (v_features ->> 'feature_version')::integer, d.feature_version),
+        indexed_at = case when v_features is null then d.indexed_at else clock_timestamp() end
     where d.document_id = p_document_id;
     if p_status = 'failed' then
         perform sherlock._close_item(v_item_id, 'dead', p_reason, p_reason_detail);
@@ -101,14 +122,17 @@ begin
             perform sherlock._rejudge(v_judged_against, 'changed');
         end if;
     end if;
+    return v_are_features_complete;
 end;
 $$;
 
 comment on function sherlock.finish_document(
-    bigint, text, text, text, text, jsonb, text, text, text, text[], jsonb, jsonb
+    bigint, text, text, text, text, jsonb, text, text, text, text[], jsonb, jsonb, jsonb
 ) is
 'Stores what was read of a leased file and computes its features; the item is stored, and done with '
 'sherlock.record_detection, or dead if it failed. p_doc_type auto guesses the type from the text. '
 'p_pages: array of {number, method, char_count, quality}. store_seconds is added to p_processing. A failed '
 'reading of a document that was read before changes nothing in it; what another reading replaces is kept '
-'in sherlock.document_readings. Errors: SH003 the lease was lost, SH007 unknown status.';
+'in sherlock.document_readings. p_features: what sherlock_pg.queue.features makes of the text, to spare '
+'the database that work; left out where the collection''s scheme is another by now. True: they were all '
+'that was needed; false: some or all were computed here, make the next ones anew. Errors: SH003 the lease was lost, SH007 unknown status.';

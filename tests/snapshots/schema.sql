@@ -1457,6 +1457,7 @@ function sherlock._complete_items(p_document_ids bigint[]) returns void language
 function sherlock._components(p_count integer, p_later integer[], p_earlier integer[]) returns integer[] language plpgsql immutable parallel safe;
 function sherlock._config_in_force(p_collection_id integer, p_doc_type text) returns sherlock.detection_configs language plpgsql stable;
 function sherlock._create_vector_partition(p_model_id integer) returns void language plpgsql volatile;
+function sherlock._current_features(p_collection_id integer, p_features jsonb) returns jsonb language sql stable;
 function sherlock._date_references(p_canonical text) returns date[] language plpgsql immutable parallel safe strict;
 function sherlock._detection(p_query sherlock._query, p_before bigint, p_limit integer) returns sherlock.detection language plpgsql stable;
 function sherlock._digits_misread(p_part text) returns text language plpgsql immutable parallel safe strict;
@@ -1611,6 +1612,7 @@ function sherlock._speaking_party(p_text text, p_folded text) returns jsonb lang
 function sherlock._spelled_number(p_word text) returns integer language sql immutable parallel safe;
 function sherlock._squeeze_separators(p_text text) returns text language sql immutable parallel safe strict;
 function sherlock._store_detection(p_document_id bigint) returns sherlock.detection language plpgsql volatile;
+function sherlock._store_features(p_document_id bigint, p_canonical text, p_features jsonb) returns boolean language plpgsql volatile;
 function sherlock._store_pairs(p_collection text, p_after bigint, p_through bigint, p_levels text[], p_key_limit integer) returns bigint language plpgsql volatile;
 function sherlock._survivor_order(p_survivor text) returns text language plpgsql immutable parallel safe;
 function sherlock._survivor_rank(p_order text, p_preferred_ids bigint[], p_document_id bigint) returns double precision language sql stable parallel safe;
@@ -1687,7 +1689,7 @@ function sherlock.find_duplicate_pairs(p_collection text DEFAULT 'default'::text
 function sherlock.find_duplicates(p_document_id bigint, p_limit integer DEFAULT NULL::integer, p_scope text DEFAULT 'all'::text) returns SETOF sherlock.match language plpgsql stable;
 function sherlock.find_duplicates_of_text(p_text text, p_entities jsonb DEFAULT '[]'::jsonb, p_collection text DEFAULT 'default'::text, p_doc_type text DEFAULT 'auto'::text, p_limit integer DEFAULT NULL::integer) returns SETOF sherlock.match language plpgsql stable;
 function sherlock.find_exact(p_sha256 bytea, p_file_size_bytes bigint, p_collection text DEFAULT 'default'::text) returns TABLE(document_id bigint, name text, status text, doc_type text, created_at timestamp with time zone) language plpgsql stable;
-function sherlock.finish_document(p_document_id bigint, p_worker text, p_status text, p_content text DEFAULT NULL::text, p_doc_type text DEFAULT 'auto'::text, p_entities jsonb DEFAULT '[]'::jsonb, p_media_type text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_reason_detail text DEFAULT NULL::text, p_flags text[] DEFAULT '{}'::text[], p_pages jsonb DEFAULT '[]'::jsonb, p_processing jsonb DEFAULT '{}'::jsonb) returns void language plpgsql volatile;
+function sherlock.finish_document(p_document_id bigint, p_worker text, p_status text, p_content text DEFAULT NULL::text, p_doc_type text DEFAULT 'auto'::text, p_entities jsonb DEFAULT '[]'::jsonb, p_media_type text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, p_reason_detail text DEFAULT NULL::text, p_flags text[] DEFAULT '{}'::text[], p_pages jsonb DEFAULT '[]'::jsonb, p_processing jsonb DEFAULT '{}'::jsonb, p_features jsonb DEFAULT NULL::jsonb) returns boolean language plpgsql volatile;
 function sherlock.fit_vocabulary(p_collection text DEFAULT 'default'::text, p_sample integer DEFAULT 20000) returns integer language plpgsql volatile;
 function sherlock.guess_doc_type(p_text text) returns text language sql immutable parallel safe;
 function sherlock.hash_self_test() returns boolean language sql stable parallel safe;
