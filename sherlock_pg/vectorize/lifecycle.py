@@ -69,13 +69,18 @@ class _Steps:
 
 @dataclass(frozen=True)
 class VocabularyState:
-    """The active model of a collection, if any, and the collection's size then and now."""
+    """The active model of a collection, if any, and the collection's size then and now.
+
+    `is_weighted` is false where level 2 counts for nothing: documents of the default type are then
+    compared without it.
+    """
 
     collection_id: int
     model_id: int | None
     fitted_document_count: int
     document_count_at_fit: int
     document_count: int
+    is_weighted: bool
 
     def needs_fit(self, arriving: int = 0) -> bool:
         """Say whether the collection has doubled since the last fit, counting what arrives.
@@ -85,6 +90,8 @@ class VocabularyState:
         that (`proposal`), and made only when somebody asks for it.
         """
         count = self.document_count + arriving
+        if not self.is_weighted:
+            return False
         if self.model_id is None:
             return count > 0
         if self.fitted_document_count >= SAMPLE_LIMIT:
@@ -116,7 +123,9 @@ def state(conn: psycopg.Connection, collection: str) -> VocabularyState:
             "select c.collection_id, m.model_id,"
             " coalesce(m.fitted_document_count, 0) as fitted_document_count,"
             " coalesce(m.document_count, 0) as document_count_at_fit,"
-            " sherlock._indexed_document_count(c.collection_id) as document_count"
+            " sherlock._indexed_document_count(c.collection_id) as document_count,"
+            " coalesce((sherlock.detection_config(c.collection_id, 'default')).tfidf_weight, 1) > 0"
+            "   as is_weighted"
             " from sherlock.collections as c"
             " left join sherlock.tfidf_models as m"
             "   on m.collection_id = c.collection_id and m.status = 'active'"

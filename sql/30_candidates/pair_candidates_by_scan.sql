@@ -1,33 +1,41 @@
 -- Level 1 of all pairs where a good part of a collection is asked for: one pass over the band keys in the
 -- order of their index, instead of two lookups for each key of each document.
 
--- The documents that share a band key, if one of them came after p_after, the first to come first. Keys
--- don't say whose they are, but documents of two collections share none. Hashed instead of in the order
--- of the index, the keys would not fit into memory.
-create or replace function sherlock._documents_sharing_band_keys(p_after bigint)
+-- The documents that share a band key, the first to come first. Keys don't say whose they are, but
+-- documents of two collections share none. Hashed instead of in the order of the index, the keys would
+-- not fit into memory. In PL/pgSQL, because a function in SQL would set its settings for each row.
+create or replace function sherlock._documents_sharing_band_keys()
 returns setof bigint[]
-language sql stable
+language plpgsql stable
+set search_path from current
 set enable_hashagg = off
 set jit = off
-begin atomic
+as $$
+begin
+    return query
     select array_agg(b.document_id order by b.document_id)
     from sherlock.band_keys as b
     group by b.key
-    having max(b.document_id) > greatest(min(b.document_id), p_after);
+    having count(*) > 1;
 end;
+$$;
 
-create or replace function sherlock._documents_sharing_texts(p_collection_id integer, p_after bigint)
+create or replace function sherlock._documents_sharing_texts(p_collection_id integer)
 returns setof bigint[]
-language sql stable
+language plpgsql stable
+set search_path from current
 set enable_hashagg = off
 set jit = off
-begin atomic
+as $$
+begin
+    return query
     select array_agg(d.document_id order by d.document_id)
     from sherlock.documents as d
     where d.collection_id = p_collection_id and d.canonical_sha256 is not null
     group by d.canonical_sha256
-    having max(d.document_id) > greatest(min(d.document_id), p_after);
+    having count(*) > 1;
 end;
+$$;
 
 -- Of the documents that share a key, those that the one at p_position is paired with: the first and its
 -- nearest predecessors where the key is hot, else all before it.
@@ -60,17 +68,21 @@ returns table (
     hot_band_keys integer,
     is_capped boolean
 )
-language sql stable
+language plpgsql stable
+set search_path from current
 set work_mem = '64MB'
 set jit = off
-begin atomic
+as $$
+#variable_conflict use_column
+begin
+    return query
     with groups as materialized (
         select false as is_text, k.document_ids
-        from sherlock._documents_sharing_band_keys(p_after) as k (document_ids)
+        from sherlock._documents_sharing_band_keys() as k (document_ids)
         where 'minhash' = any(p_levels)
         union all
         select true, t.document_ids
-        from sherlock._documents_sharing_texts(p_collection_id, p_after) as t (document_ids)
+        from sherlock._documents_sharing_texts(p_collection_id) as t (document_ids)
     ),
     shared as (
         -- Most groups are two documents: no need to unnest them.
@@ -85,6 +97,7 @@ begin atomic
         cross join lateral unnest(sherlock._earlier_sharing(
             g.document_ids, l.position::integer, p_key_limit)) as e (document_id)
         where cardinality(g.document_ids) > 2
+          and g.document_ids[cardinality(g.document_ids)] > p_after
           and l.document_id between p_after + 1 and p_through
     ),
     pairs as (
@@ -119,3 +132,4 @@ begin atomic
     ) as g
     where p.is_by_text or g.is_signed;
 end;
+$$;

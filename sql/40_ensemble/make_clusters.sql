@@ -64,10 +64,12 @@ begin
 end;
 $$;
 
+-- The planner may know nothing of matches that were just stored: never all documents for each of them.
 create or replace function sherlock._make_clusters(p_clustering sherlock.clusterings)
 returns void
 language plpgsql volatile
 set search_path from current
+set enable_nestloop = off
 as $$
 declare
     v_class_rank constant integer := sherlock._class_rank(p_clustering.min_class);
@@ -79,9 +81,13 @@ begin
     with pairs as materialized (
         select m.document_id, m.matched_document_id
         from sherlock.matches as m
-        join sherlock.documents as d using (document_id)
-        where d.collection_id = p_clustering.collection_id
-          and sherlock._class_rank(m.confidence) <= v_class_rank
+        cross join lateral (
+            select
+            from sherlock.documents as d
+            where d.document_id = m.document_id and d.collection_id = p_clustering.collection_id
+            offset 0
+        ) as d
+        where sherlock._class_rank(m.confidence) <= v_class_rank
     ),
     ranked as materialized (
         select i.id,

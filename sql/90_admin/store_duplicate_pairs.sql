@@ -17,22 +17,27 @@ begin
     select c.* into strict v_collection
     from sherlock.collections as c
     where c.collection_id = sherlock.collection_id(p_collection);
+    with found as materialized (
+        select p.*, d.doc_type
+        from sherlock.find_duplicate_pairs(
+            p_collection, null, p_after, 2147483647, p_through, p_levels, p_key_limit) as p
+        join sherlock.documents as d using (document_id)
+    ),
+    configs as materialized (
+        select y.doc_type,
+               (sherlock.detection_config(v_collection.collection_id, y.doc_type)).config_id
+        from (select distinct f.doc_type from found as f) as y
+    )
     -- What a judgement stored says more.
     insert into sherlock.matches as m (
         document_id, matched_document_id, confidence, action, final_score, minhash_score,
         tfidf_score, entity_score, has_conflict, evidence, config_id, scheme_id, model_id)
-    select p.document_id, p.matched_document_id, p.confidence, p.action, p.final_score,
-           p.minhash_score, p.tfidf_score, p.entity_score, p.has_conflict,
-           jsonb_build_object('found_by', p.found_by), t.config_id, v_collection.scheme_id,
+    select f.document_id, f.matched_document_id, f.confidence, f.action, f.final_score,
+           f.minhash_score, f.tfidf_score, f.entity_score, f.has_conflict,
+           jsonb_build_object('found_by', f.found_by), c.config_id, v_collection.scheme_id,
            sherlock.active_tfidf_model(v_collection.collection_id)
-    from sherlock.find_duplicate_pairs(
-        p_collection, null, p_after, 2147483647, p_through, p_levels, p_key_limit) as p
-    cross join lateral (
-        select (sherlock.detection_config(v_collection.collection_id, d.doc_type)).config_id
-        from sherlock.documents as d
-        where d.document_id = p.document_id
-        offset 0
-    ) as t
+    from found as f
+    join configs as c using (doc_type)
     on conflict (document_id, matched_document_id) do nothing;
     get diagnostics v_count = row_count;
     return v_count;

@@ -1467,8 +1467,8 @@ function sherlock._distinct_shingles(p_shingles bigint[], p_enough integer) retu
 function sherlock._distinctive_shingles(p_shingles bigint[], p_stop_list_id integer) returns bigint[] language plpgsql stable parallel safe;
 function sherlock._distinctive_signature(p_shingles bigint[], p_kept bigint[], p_min_shingles integer) returns integer[] language plpgsql immutable parallel safe;
 function sherlock._document_place(p_document_id bigint, p_is_own boolean) returns text language sql stable;
-function sherlock._documents_sharing_band_keys(p_after bigint) returns SETOF bigint[] language sql stable;
-function sherlock._documents_sharing_texts(p_collection_id integer, p_after bigint) returns SETOF bigint[] language sql stable;
+function sherlock._documents_sharing_band_keys() returns SETOF bigint[] language plpgsql stable;
+function sherlock._documents_sharing_texts(p_collection_id integer) returns SETOF bigint[] language plpgsql stable;
 function sherlock._dropped_characters(p_profile jsonb, p_name_keys text[]) returns integer language sql immutable parallel safe;
 function sherlock._earlier_sharing(p_document_ids bigint[], p_position integer, p_key_limit integer) returns bigint[] language sql immutable parallel safe;
 function sherlock._entities_as_json(p_document_id bigint) returns jsonb language sql stable;
@@ -1559,7 +1559,7 @@ function sherlock._one_edit_apart(p_left text, p_right text) returns boolean lan
 function sherlock._own_words_resemble(p_left text, p_right text) returns boolean language plpgsql immutable parallel safe strict;
 function sherlock._owner(p_before text, p_roles text[], p_names text[], p_reach integer) returns text language plpgsql immutable parallel safe strict;
 function sherlock._pair_candidates(p_collection_id integer, p_document_ids bigint[], p_levels text[], p_key_limit integer) returns TABLE(document_id bigint, matched_document_id bigint, found_by text[], shared_bands integer, hot_band_keys integer, is_capped boolean) language plpgsql stable;
-function sherlock._pair_candidates_by_scan(p_collection_id integer, p_after bigint, p_through bigint, p_levels text[], p_key_limit integer) returns TABLE(document_id bigint, matched_document_id bigint, found_by text[], shared_bands integer, hot_band_keys integer, is_capped boolean) language sql stable;
+function sherlock._pair_candidates_by_scan(p_collection_id integer, p_after bigint, p_through bigint, p_levels text[], p_key_limit integer) returns TABLE(document_id bigint, matched_document_id bigint, found_by text[], shared_bands integer, hot_band_keys integer, is_capped boolean) language plpgsql stable;
 function sherlock._pair_scores(p_collection_id integer, p_document_ids bigint[], p_matched_document_ids bigint[], p_min_score double precision) returns TABLE(document_id bigint, matched_document_id bigint, confidence text, final_score double precision, minhash_score double precision, tfidf_score double precision, entity_score double precision, has_conflict boolean) language plpgsql stable;
 function sherlock._parties(p_text text, p_folded text) returns jsonb language plpgsql immutable parallel safe strict;
 function sherlock._parties_agree(p_left jsonb, p_right jsonb, p_fuzzy_threshold double precision) returns boolean language sql immutable parallel safe strict;

@@ -104,6 +104,15 @@ def test_a_sample_is_not_taken_for_growth(conn: psycopg.Connection, add: Add) ->
     assert lifecycle.state(conn, "default").needs_fit(arriving=40)
 
 
+def test_where_level_2_has_no_weight_nothing_is_fitted(conn: psycopg.Connection) -> None:
+    assert lifecycle.state(conn, "default").needs_fit(arriving=1000)
+    conn.execute(
+        "update sherlock.detection_configs"
+        " set minhash_weight = minhash_weight + tfidf_weight, tfidf_weight = 0"
+    )
+    assert not lifecycle.state(conn, "default").needs_fit(arriving=1000)
+
+
 @pytest.mark.parametrize(("fitted", "is_due"), [(19_999, True), (20_000, False)])
 def test_from_the_sample_limit_on_growth_is_proposed_but_never_made_by_the_loader(
     conn: psycopg.Connection, add: Add, fitted: int, is_due: bool

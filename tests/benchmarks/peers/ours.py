@@ -7,28 +7,30 @@ process and of all of the server's. The last line is one JSON object.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from measuring import Pair, Stages, peak_mb, read_texts, write_pairs
+from psycopg.conninfo import make_conninfo
 
-from sherlock_pg.vectorize.canonical import canonical_text
-from sherlock_pg.vectorize.signature import Signer
+from sherlock_pg.bulk.formats import find_files
+from sherlock_pg.bulk.loader import BulkLoader, BulkOptions
+from sherlock_pg.bulk.rows import FieldMap
+from sherlock_pg.vectorize.features import FeatureMaker
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import scratch_database
 
 _COLLECTION = "texts"
-_BATCH = 5_000
 _QUERIES = 2_000
-_SAMPLE_EVERY_SECONDS = 0.1
+_SAMPLE_EVERY_SECONDS = 0.5
 
 
 class Server:
@@ -39,6 +41,7 @@ class Server:
 
     Attributes:
         peak_mb: the most memory that they had at once while watched; what they share counts once.
+        watching_seconds: processor seconds that the watching itself took of this process.
     """
 
     def __init__(self, postmaster: int) -> None:
@@ -46,6 +49,7 @@ class Server:
         self._cpu: dict[int, float] = {}
         self._stopped = threading.Event()
         self.peak_mb = 0.0
+        self.watching_seconds = 0.0
 
     def cpu_seconds(self) -> float:
         """Return the processor seconds of all processes so far, ended ones as they were seen."""
@@ -70,6 +74,7 @@ class Server:
         while not self._stopped.wait(_SAMPLE_EVERY_SECONDS):
             self.cpu_seconds()
             self.peak_mb = max(self.peak_mb, sum(map(_memory_mb, self._processes())))
+            self.watching_seconds = time.thread_time()
 
     def _processes(self) -> list[int]:
         children = Path(f"/proc/{self._postmaster}/task/{self._postmaster}/children").read_text()
@@ -94,28 +99,40 @@ class Measured(Stages):
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Measure what is done in the context."""
-        server = self._server.cpu_seconds()
+        server, watching = self._server.cpu_seconds(), self._server.watching_seconds
         with super().stage(name):
             yield
         self.cpu[name] += self._server.cpu_seconds() - server
+        self.cpu[name] -= self._server.watching_seconds - watching
 
 
-def sign(corpus: Path) -> dict[str, Any]:
-    """Sign texts in this process, by one thread."""
+def sign(conn: psycopg.Connection, corpus: Path) -> dict[str, Any]:
+    """Sign texts in this process, by one thread: signatures, sketches and band keys."""
     texts = read_texts(corpus)
     stages = Stages()
-    signer = Signer("word", 2)
-    signer.sign(texts[:10])
+    create_collection(conn)
+    maker = FeatureMaker.of_collection(conn, _COLLECTION, bulk=True)
+    maker.make(texts[:10])
     with stages.stage("sign"):
-        signer.sign(texts)
+        maker.make(texts)
     return {"wall": stages.wall, "cpu": stages.cpu}
+
+
+def create_collection(conn: psycopg.Connection) -> None:
+    """Make a collection that is compared by level 1 alone, as the others compare."""
+    conn.execute("select sherlock.create_collection(%s, 'text')", [_COLLECTION])
+    conn.execute(
+        "update sherlock.detection_configs set minhash_weight = 1, tfidf_weight = 0"
+        " where collection_id = sherlock.collection_id(%s)",
+        [_COLLECTION],
+    )
 
 
 def dedupe(conn: psycopg.Connection, corpus: Path, pairs_path: Path) -> dict[str, Any]:
     """Load, pair and cluster texts, then search for some of them one at a time."""
     server = Server(_postmaster(conn))
     stages = Measured(server)
-    conn.execute("select sherlock.create_collection(%s, 'text')", [_COLLECTION])
+    create_collection(conn)
     with server.watched():
         with stages.stage("load"):
             load(conn, corpus)
@@ -149,59 +166,31 @@ def dedupe(conn: psycopg.Connection, corpus: Path, pairs_path: Path) -> dict[str
 
 
 def load(conn: psycopg.Connection, corpus: Path) -> None:
-    """Store texts with their signatures and band keys."""
-    texts = read_texts(corpus)
-    signer = Signer.of_scheme(conn, "word-2")
-    collection_id, scheme_id, first = conn.execute(
-        "select c.collection_id, c.scheme_id, coalesce((select max(document_id) + 1"
-        " from sherlock.documents), 1) from sherlock.collections as c where c.name = %s",
-        [_COLLECTION],
-    ).fetchall()[0]
-    for start in range(0, len(texts), _BATCH):
-        batch = texts[start : start + _BATCH]
-        signed = signer.sign(batch)
-        keys = signer.band_keys(signed.signatures, scheme_id, collection_id, 32, 4)
-        sketches = signer.sketches(signed.signatures)
-        with conn.transaction(), conn.cursor() as cur:
-            cur.execute("set local session_replication_role = replica")
-            with cur.copy(
-                "copy sherlock.documents (document_id, collection_id, doc_type, name, content,"
-                " canonical_sha256, text_state, word_count, indexed_at) from stdin"
-            ) as copy:
-                for number, text in enumerate(batch, start):
-                    canonical = canonical_text(text)
-                    copy.write_row(
-                        (
-                            first + number,
-                            collection_id,
-                            "default",
-                            str(number),
-                            text,
-                            hashlib.sha256(canonical.encode()).digest(),
-                            "indexed",
-                            canonical.count(" ") + 1,
-                            "now",
-                        )
-                    )
-            with cur.copy(
-                "copy sherlock.document_signatures (document_id, scheme_id, shingle_count,"
-                " signature, sketch) from stdin"
-            ) as copy:
-                for number, (slots, count, sketch) in enumerate(
-                    zip(
-                        signed.signatures.tolist(),
-                        signed.shingle_counts.tolist(),
-                        sketches,
-                        strict=True,
-                    ),
-                    start,
-                ):
-                    bits = format(int.from_bytes(sketch, "big"), "02048b")
-                    copy.write_row((first + number, scheme_id, count, slots, bits))
-            with cur.copy("copy sherlock.band_keys (key, document_id) from stdin") as copy:
-                for number, row in enumerate(keys.tolist(), start):
-                    for key in row:
-                        copy.write_row((key, first + number))
+    """Load texts as `sherlock-pg load --text text --key key` does."""
+    info = conn.info
+    url = make_conninfo(**info.get_parameters(), password=info.password)
+    options = BulkOptions(FieldMap(("text",), "key", None), _COLLECTION, None, "default")
+    loader = BulkLoader(url, options, _Silent())
+    for file in find_files([corpus], "utf-8"):
+        outcome = loader.load(file)
+        assert outcome.failed == 0 and not outcome.damage
+    loader.finish()
+
+
+class _Silent:
+    """Shows nothing of how far a load is."""
+
+    def stage(self, name: str, total: int) -> None:
+        pass
+
+    def step(self, count: int = 1) -> None:
+        pass
+
+    def rows(self, count: int) -> None:
+        pass
+
+    def say(self, message: str) -> None:
+        pass
 
 
 def search(conn: psycopg.Connection, stages: Stages) -> int:
@@ -243,10 +232,10 @@ def _value(conn: psycopg.Connection, query: str, parameters: list[Any]) -> Any:
 def main() -> None:
     """Run one phase: sign or dedupe."""
     phase, corpus, pairs_path = sys.argv[1:]
-    if phase == "sign":
-        figures = sign(Path(corpus))
-    else:
-        with scratch_database() as conn:
+    with scratch_database() as conn:
+        if phase == "sign":
+            figures = sign(conn, Path(corpus))
+        else:
             figures = dedupe(conn, Path(corpus), Path(pairs_path))
     print(json.dumps(figures))
 
