@@ -10,7 +10,7 @@ import click
 
 from sherlock_pg.cli.context import CliContext, pass_context
 from sherlock_pg.cli.load import line
-from sherlock_pg.cli.output import format_option, write_rows
+from sherlock_pg.cli.output import format_option, printable, write_rows
 from sherlock_pg.cli.reading_options import check_doc_type, open_reader, reading_options
 from sherlock_pg.errors import ExitCode
 
@@ -53,7 +53,8 @@ def match(
         open_reader(workers=1, **reading) as (_, reader),
     ):
         check_doc_type(conn, doc_type)
-        outcome = Preview(conn, reader, collection, doc_type).judge(file, limit=limit)
+        preview = Preview(conn, reader, collection, doc_type, with_containers=True)
+        outcome = preview.judge(file, limit=limit)
     candidates = list(outcome.candidates) or _exact_copy(outcome.as_dict())
     if output_format == "json":
         click.echo(json.dumps(outcome.as_dict(), ensure_ascii=False, indent=2, default=str))
@@ -63,6 +64,12 @@ def match(
         click.echo(line(outcome))
         if candidates:
             write_rows(candidates, _COLUMNS, output_format)
+        for container in outcome.containers:
+            click.echo(
+                f"contained in {printable(container['name'] or '')} (#{container['document_id']}):"
+                f" {container['containment']:.2f} of it,"
+                f" words {container['first_word']}–{container['last_word']}"
+            )
     return ExitCode.SOME_FAILED if outcome.status == "failed" else ExitCode.OK
 
 

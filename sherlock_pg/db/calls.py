@@ -333,6 +333,17 @@ def detect_text(
     )
 
 
+def find_containers_of_text(
+    conn: psycopg.Connection, text: str, *, collection: str
+) -> list[dict[str, Any]]:
+    """Return larger documents that a text which is not stored stands in, best first."""
+    with conn.cursor(row_factory=dict_row) as cur:
+        return cur.execute(
+            "select * from sherlock.find_containers_of_text(p_text => %s, p_collection => %s)",
+            [text, collection],
+        ).fetchall()
+
+
 def create_collection(conn: psycopg.Connection, name: str, profile: str = "legal") -> int:
     """Make a collection, or return the id of the one with this name."""
     return _scalar(

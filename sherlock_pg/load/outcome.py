@@ -30,6 +30,7 @@ class Outcome:
         detail: what was seen, for a person.
         flags: quality flags.
         candidates: all reported matches with scores and evidence.
+        containers: larger documents that it stands in, where somebody asked for them.
     """
 
     file: str
@@ -47,6 +48,7 @@ class Outcome:
     detail: str = ""
     flags: tuple[str, ...] = ()
     candidates: tuple[dict[str, Any], ...] = field(default=())
+    containers: tuple[dict[str, Any], ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the outcome as JSON-compatible values."""

@@ -23,16 +23,24 @@ class Preview:
         reader: reads one file.
         collection: name of a collection; one that does not exist yet is empty.
         doc_type: type of the files, or auto.
+        with_containers: look for larger documents that a file stands in, too.
     """
 
     def __init__(
-        self, conn: psycopg.Connection, reader: DocumentReader, collection: str, doc_type: str
+        self,
+        conn: psycopg.Connection,
+        reader: DocumentReader,
+        collection: str,
+        doc_type: str,
+        *,
+        with_containers: bool = False,
     ) -> None:
         self._conn = conn
         self._is_empty = not _exists(conn, collection)
         self._reader = reader
         self._collection = collection
         self._doc_type = doc_type
+        self._with_containers = with_containers
         self._seen: dict[Fingerprint, Outcome] = {}
 
     def judge(self, path: Path, *, limit: int | None = None) -> Outcome:
@@ -101,6 +109,13 @@ class Preview:
         return replace(
             outcome,
             text_state=self._text_state(reading.content, reading.flags),
+            containers=tuple(
+                calls.find_containers_of_text(
+                    self._conn, reading.content, collection=self._collection
+                )
+                if self._with_containers
+                else ()
+            ),
             **best_match(detection),
         )
 

@@ -116,7 +116,9 @@ _WANTED = {
 _OUT_OF_DATE = {
     Kind.NER: "d.processing -> 'ner_versions' is distinct from %(ner_versions)s",
     Kind.FEATURES: "(d.feature_version <> sherlock.feature_version()"
-    " or (d.text_state = 'excluded') <> sherlock._is_excluded(d.flags, d.accepted_at))",
+    " or (d.text_state = 'excluded') <> sherlock._is_excluded(d.flags, d.accepted_at)"
+    " or exists (select from sherlock.document_signatures as s"
+    " where s.document_id = d.document_id and s.containment_sample is null))",
     Kind.OCR: "(d.text_state = 'excluded' or d.status = 'failed')",
 }
 

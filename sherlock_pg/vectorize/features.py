@@ -25,6 +25,7 @@ from psycopg.rows import class_row
 from sherlock_pg.errors import from_psycopg
 from sherlock_pg.vectorize import tfidf
 from sherlock_pg.vectorize.canonical import tokens
+from sherlock_pg.vectorize.containment import containment_sample
 from sherlock_pg.vectorize.signature import Signer, has_kernel
 
 if TYPE_CHECKING:
@@ -283,6 +284,15 @@ class FeatureMaker:
                 model_id: self._vectors(vocabulary, canonical, is_indexed)
                 for model_id, vocabulary in self._models.items()
             },
+        )
+
+    def containment_sample(self, canonical: bytes) -> NDArray[np.int32]:
+        """Return the sample of a canonical text by which containment is found."""
+        return containment_sample(
+            self._signer.distinctive_shingles(canonical),
+            self.scheme.shingle_width,
+            self.scheme.scheme_id,
+            self.scheme.collection_id,
         )
 
     def _sketches(

@@ -212,6 +212,14 @@ class Signer:
         """
         return self._shingles([b" ".join(tokens(text))])[0]
 
+    def distinctive_shingles(self, canonical: bytes) -> NDArray[np.int64]:
+        """Return the shingles of a canonical text in their order, boilerplate left out.
+
+        Args:
+            canonical: the canonical text, UTF-8 encoded.
+        """
+        return self._distinctive(*self._shingles([canonical]))[0]
+
     def band_keys(
         self,
         signatures: NDArray[np.int32],

@@ -54,6 +54,22 @@ begin
             level_scores jsonb
         );
     end if;
+    if to_regtype('sherlock.containment') is null then
+        create type sherlock.containment as (
+            document_id bigint,
+            name text,
+            containment double precision,
+            container_share double precision,
+            shared_shingles integer,
+            shingle_count integer,
+            first_word integer,
+            last_word integer,
+            start_offset integer,
+            end_offset integer,
+            sample text,
+            hot_keys integer
+        );
+    end if;
     if not exists (
         select from pg_catalog.pg_attribute as a
         where a.attrelid = 'sherlock.detection'::regclass and a.attname = 'hot_band_keys'
@@ -97,3 +113,24 @@ comment on column sherlock.detection.total_latency_ms is 'Time of the search in 
 comment on column sherlock.detection.hot_band_keys is
 'Band keys of the text that are shared by more documents than were read, at least this many; 0 if '
 'level 1 was read completely.';
+comment on type sherlock.containment is
+'A document that another one contains, or is contained in, and where.';
+comment on column sherlock.containment.document_id is 'The document that was found.';
+comment on column sherlock.containment.name is 'Its name.';
+comment on column sherlock.containment.containment is
+'Share of the distinct shingles of the contained text that stand in the passage, 0 to 1, four digits; '
+'boilerplate is left out.';
+comment on column sherlock.containment.container_share is
+'Share of the container that the passage makes up, 0 to 1.';
+comment on column sherlock.containment.shared_shingles is
+'Distinct shingles of the contained text in the passage.';
+comment on column sherlock.containment.shingle_count is 'Distinct shingles of the contained text.';
+comment on column sherlock.containment.first_word is
+'First word of the passage in the container, from 1: words of its canonical text.';
+comment on column sherlock.containment.last_word is 'Its last word.';
+comment on column sherlock.containment.start_offset is
+'First character of the passage in the container''s text, from 0.';
+comment on column sherlock.containment.end_offset is 'Character after the last.';
+comment on column sherlock.containment.sample is 'The beginning of the passage, on one line.';
+comment on column sherlock.containment.hot_keys is
+'Of what was looked up, how much so many documents share that not all were looked at.';

@@ -64,7 +64,8 @@ begin
     ),
     shingled as materialized (
         select t.document_id, t.collection_id, t.canonical, s.scheme_id, s.band_count,
-               s.rows_per_band, s.min_shingles, h.shingles, k.shingles as kept_shingles,
+               s.rows_per_band, s.min_shingles, s.shingle_width, h.shingles,
+               k.shingles as kept_shingles,
                sherlock._text_state(
                    sherlock._distinct_shingles(h.shingles, s.min_shingles), s.min_shingles,
                    t.is_excluded) as text_state
@@ -85,15 +86,18 @@ begin
                cardinality(s.shingles) as shingle_count,
                cardinality(s.shingles) - cardinality(s.kept_shingles) as boilerplate_count,
                sherlock._distinctive_signature(
-                   s.shingles, s.kept_shingles, s.min_shingles) as signature
+                   s.shingles, s.kept_shingles, s.min_shingles) as signature,
+               sherlock._containment_sample(
+                   s.kept_shingles, s.shingle_width, s.scheme_id, s.collection_id) as sample
         from shingled as s
         where s.text_state = 'indexed'
     ),
     stored_signatures as (
         insert into sherlock.document_signatures (
-            document_id, scheme_id, shingle_count, boilerplate_count, signature, sketch)
+            document_id, scheme_id, shingle_count, boilerplate_count, signature, sketch,
+            containment_sample)
         select s.document_id, s.scheme_id, s.shingle_count, s.boilerplate_count, s.signature,
-               sherlock.signature_sketch(s.signature)
+               sherlock.signature_sketch(s.signature), s.sample
         from signed as s
     ),
     stored_keys as (

@@ -51,14 +51,16 @@ begin
         and not sherlock._is_excluded(v_document.flags, v_document.accepted_at)
     then
         insert into sherlock.document_signatures (
-            document_id, scheme_id, shingle_count, boilerplate_count, signature, sketch)
+            document_id, scheme_id, shingle_count, boilerplate_count, signature, sketch,
+            containment_sample)
         values (
             p_document_id,
             (p_features ->> 'scheme_id')::integer,
             (p_features ->> 'shingle_count')::integer,
             (p_features ->> 'boilerplate_count')::integer,
             (p_features ->> 'signature')::integer[],
-            (p_features ->> 'sketch')::bit(2048));
+            (p_features ->> 'sketch')::bit(2048),
+            (p_features ->> 'containment_sample')::integer[]);
         insert into sherlock.band_keys (key, document_id)
         select k.key, p_document_id
         from unnest((p_features ->> 'band_keys')::bigint[]) as k (key);

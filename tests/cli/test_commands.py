@@ -150,6 +150,18 @@ def test_match_gives_the_verdict_without_storing(
         assert conn.execute("select count(*) from sherlock.documents").fetchone() == (1,)
 
 
+def test_match_names_what_a_file_is_contained_in(sherlock: Sherlock, folder: Path) -> None:
+    others = " ".join(f"prueba{n} anexa{n % 13}" for n in range(400))
+    bundle = folder / "paquete.txt"
+    bundle.write_text(f"{others} {(folder / 'a.txt').read_text()} {others}", encoding="utf-8")
+    sherlock("load", bundle)
+    ran = sherlock("match", folder / "a.txt")
+    assert ran.out.splitlines()[-1] == "contained in paquete.txt (#1): 1.00 of it, words 801–985"
+    as_json = json.loads(sherlock("match", "--format", "json", folder / "a.txt").out)
+    assert as_json["containers"][0]["first_word"] == 801
+    assert as_json["action"] == "ACCEPT"
+
+
 def test_match_of_an_unreadable_file_exits_1(sherlock: Sherlock, tmp_path: Path) -> None:
     (tmp_path / "x.pdf").write_bytes(b"%PDF-1.4 nothing")
     ran = sherlock("match", tmp_path / "x.pdf")

@@ -171,8 +171,27 @@ document_signatures = Table(
         "Shingles left out of the signature: those on the scheme's list.",
         default=0,
     ),
+    Column(
+        "containment_sample",
+        ARRAY(Integer),
+        comment="Hashes of one run of words in twelve, by which texts that contain it, or that it "
+        "contains, are found; null: indexed before there were any.",
+    ),
     PrimaryKeyConstraint("document_id", "scheme_id"),
     CheckConstraint("(signature is null) = (sketch is null)", name="sketch"),
+    # Without a pending list, which makes one insert in thousands wait for all before it.
+    Index(
+        "document_signatures_containment_sample_idx",
+        "containment_sample",
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
+    ),
+    Index(
+        "document_signatures_unsampled_idx",
+        "scheme_id",
+        "document_id",
+        postgresql_where=text("containment_sample is null"),
+    ),
     comment="Level 1: MinHash signatures (Fast Similarity Sketching).",
 )
 
