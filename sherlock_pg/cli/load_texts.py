@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sherlock_pg.bulk.rows import RejectedRow
 
 _SHOWN_REJECTS = 20
-_NEXT = "select * from sherlock.find_duplicate_pairs('{}')"
+_NEXT = "call sherlock.store_duplicate_pairs('{0}'); select sherlock.rebuild_clusters('{0}');"
 _SECONDS_BETWEEN_LINES = 15.0
 _CSV_COLUMNS = ("file", "format", "rows", "new", "known", "failed", "damage")
 _OPTIONS_OF_DOCUMENTS = (

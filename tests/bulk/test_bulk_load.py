@@ -32,7 +32,7 @@ def test_load_and_load_again(
     path = write_lines({"id": number, "content": make_text(number)} for number in range(500))
     ran = sherlock("load", path, "--text", "content", "--key", "id", "--collection", "notas")
     assert (ran.code, "500 new, 0 known, 0 failed" in ran.out) == (0, True), ran
-    assert "find_duplicate_pairs('notas')" in ran.out
+    assert "call sherlock.store_duplicate_pairs('notas'); select" in ran.out
     first = counts(database_url)
     assert first["documents"] == first["document_keys"] == first["document_vectors"] == 500
     assert first["band_keys"] == 500 * 32

@@ -104,6 +104,36 @@ def test_goes_on_in_a_packed_csv_after_an_error_of_ours(
         ).fetchone() == (302,)
 
 
+def test_a_full_disk_of_the_server_ends_the_run(
+    sherlock: Command,
+    database_url: str,
+    write_lines: WriteLines,
+    make_text: Text,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = write_lines({"id": number, "content": make_text(number)} for number in range(100))
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        # As the server says it, in the middle of a COPY.
+        conn.execute(
+            "create function full_disk() returns trigger language plpgsql as $$ begin"
+            " raise exception using errcode = 'disk_full', message = 'no space left on device';"
+            " end $$;"
+            "create trigger full_disk before insert on sherlock.band_keys for each row"
+            " when (new.document_id % 100 = 60) execute function full_disk()"
+        )
+        monkeypatch.setattr(loader, "_BATCH_ROWS", 30)
+        ran = sherlock("load", path, *OPTIONS)
+        assert ran.code == 3
+        assert "no space left on device" in ran.err
+        assert "hint: the database server's disk is full" in ran.err
+        before = _rows(conn)
+        assert 0 < before < 100
+        conn.execute("drop trigger full_disk on sherlock.band_keys")
+        ran = sherlock("load", path, *OPTIONS)
+        assert f"{100 - before} new, {before} known, 0 failed" in ran.out
+        assert _rows(conn) == _consistent(conn) == 100
+
+
 def test_two_loaders_of_one_file(
     sherlock: Command, database_url: str, write_lines: WriteLines, make_text: Text
 ) -> None:
