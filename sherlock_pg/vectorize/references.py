@@ -73,6 +73,9 @@ def references(text: str, canonical: bytes) -> References:
         text: the text.
         canonical: its canonical text, UTF-8 encoded.
     """
+    # The canonical text has all digits that the text has, and many texts have none.
+    if len(canonical) - len(canonical.translate(None, _DIGITS.encode())) < 2:
+        return References([], [])
     return References(_number_references(text), _date_references(canonical))
 
 
