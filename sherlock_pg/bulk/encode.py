@@ -69,6 +69,19 @@ def dates(values: Sequence[datetime.date]) -> bytes:
     return _array(_DATE_OID, [integer(value.toordinal() - _DATE_EPOCH) for value in values])
 
 
+def integers(values: NDArray[np.int32]) -> bytes:
+    """Return a field of type integer[]."""
+    elements = np.empty(len(values), [("size", ">i4"), ("value", ">i4")])
+    elements["size"] = 4
+    elements["value"] = values
+    if not len(values):
+        return _array(_INT4_OID, [])
+    return (
+        struct.pack(">iiiiii", 20 + elements.nbytes, 1, 0, _INT4_OID, len(values), 1)
+        + elements.tobytes()
+    )
+
+
 def signature_rows(
     document_ids: NDArray[np.int64],
     scheme_id: int,
@@ -76,8 +89,9 @@ def signature_rows(
     boilerplate_counts: NDArray[np.int32],
     signatures: NDArray[np.int32],
     sketches: NDArray[np.uint8],
+    samples: Sequence[NDArray[np.int32]],
 ) -> bytes:
-    """Return rows (document_id, scheme_id, shingle_count, boilerplate_count, signature, sketch)."""
+    """Return rows of `sherlock.document_signatures`, of documents that have a signature."""
     slots = signatures.shape[1]
     rows = _rows(
         len(document_ids),
@@ -99,7 +113,13 @@ def signature_rows(
     rows["signature"]["slots"]["slot"] = signatures
     rows["sketch"]["bits"] = sketches.shape[1] * 8
     rows["sketch"]["bytes"] = sketches
-    return rows.tobytes()
+    rows["columns"] = len(rows.dtype.names or ()) // 2 + 1
+    fixed, width = rows.tobytes(), rows.itemsize
+    return b"".join(
+        part
+        for number, sample in enumerate(samples)
+        for part in (fixed[number * width : (number + 1) * width], integers(sample))
+    )
 
 
 def unsigned_rows(
@@ -107,20 +127,23 @@ def unsigned_rows(
     scheme_id: int,
     shingle_counts: NDArray[np.int32],
     boilerplate_counts: NDArray[np.int32],
+    samples: Sequence[NDArray[np.int32]],
 ) -> bytes:
     """Return such rows of texts of which nothing but boilerplate is left: without a signature."""
     return b"".join(
-        columns(6)
+        columns(7)
         + bigint(document_id)
         + integer(scheme_id)
         + integer(shingle_count)
         + integer(boilerplate_count)
         + _NULL
         + _NULL
-        for document_id, shingle_count, boilerplate_count in zip(
+        + integers(sample)
+        for document_id, shingle_count, boilerplate_count, sample in zip(
             document_ids.tolist(),
             shingle_counts.tolist(),
             boilerplate_counts.tolist(),
+            samples,
             strict=True,
         )
     )

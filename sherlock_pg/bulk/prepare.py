@@ -161,6 +161,13 @@ def _signatures(ids: NDArray[np.int64], maker: FeatureMaker, features: Features)
     signed = features.has_signature
     unsigned = features.is_indexed & ~signed
     scheme_id = maker.scheme.scheme_id
+
+    def samples(chosen: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
+        return [
+            maker.containment_sample(features.canonical[number])
+            for number in np.flatnonzero(chosen).tolist()
+        ]
+
     return encode.signature_rows(
         ids[signed],
         scheme_id,
@@ -168,11 +175,13 @@ def _signatures(ids: NDArray[np.int64], maker: FeatureMaker, features: Features)
         features.boilerplate_counts[signed],
         features.signatures[signed],
         features.sketches[signed],
+        samples(signed),
     ) + encode.unsigned_rows(
         ids[unsigned],
         scheme_id,
         features.shingle_counts[unsigned],
         features.boilerplate_counts[unsigned],
+        samples(unsigned),
     )
 
 

@@ -106,7 +106,7 @@ def _copy_all(conn: psycopg.Connection, collection: str, prepared: Prepared) -> 
     _copy(
         conn,
         "sherlock.document_signatures (document_id, scheme_id, shingle_count, boilerplate_count,"
-        " signature, sketch)",
+        " signature, sketch, containment_sample)",
         prepared.signatures,
     )
     _copy(conn, "sherlock.band_keys (key, document_id)", prepared.band_keys)

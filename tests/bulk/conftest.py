@@ -58,7 +58,7 @@ TABLES = {
     " d.indexed_at is null as unindexed, d.accepted_by"
     " from sherlock.documents as d join keys as k using (document_id)",
     "document_signatures": "select k.name as key, s.scheme_id, s.shingle_count, s.signature,"
-    " s.sketch::text as sketch, s.boilerplate_count"
+    " s.sketch::text as sketch, s.boilerplate_count, s.containment_sample"
     " from sherlock.document_signatures as s join keys as k using (document_id)",
     "band_keys": "select k.name as key, array_agg(b.key order by b.key) as keys"
     " from sherlock.band_keys as b join keys as k using (document_id) group by 1",
