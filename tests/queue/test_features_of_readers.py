@@ -57,7 +57,7 @@ def stored(conn: psycopg.Connection, document_id: int) -> list[tuple[Any, ...]]:
     return conn.execute(
         "select d.canonical_sha256, d.word_count, d.text_state, d.feature_version,"
         " d.indexed_at is not null, d.doc_type, s.scheme_id, s.shingle_count, s.boilerplate_count,"
-        " s.signature, s.sketch::text, r.numbers, r.dates,"
+        " s.signature, s.sketch::text, s.containment_sample, r.numbers, r.dates,"
         " array(select b.key from sherlock.band_keys as b where b.document_id = d.document_id"
         "  order by b.key),"
         " array(select v.model_id from sherlock.document_vectors as v"
