@@ -120,7 +120,7 @@ class CompiledMaker:
             model_id: _dictionary(vocabulary) for model_id, vocabulary in models.items()
         }
         self._folding = np.ascontiguousarray(projection.folding, np.float32)
-        self._directions = np.ascontiguousarray(projection.directions.T, np.float32)
+        self._directions = np.ascontiguousarray(projection.directions.T, np.int8)
 
     def make(self, texts: Sequence[str], is_excluded: NDArray[np.bool_]) -> Features:
         """Make the features of texts; see `FeatureMaker.make`."""
