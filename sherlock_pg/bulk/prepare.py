@@ -163,10 +163,7 @@ def _signatures(ids: NDArray[np.int64], maker: FeatureMaker, features: Features)
     scheme_id = maker.scheme.scheme_id
 
     def samples(chosen: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
-        return [
-            maker.containment_sample(features.canonical[number])
-            for number in np.flatnonzero(chosen).tolist()
-        ]
+        return [features.containment_samples[number] for number in np.flatnonzero(chosen).tolist()]
 
     return encode.signature_rows(
         ids[signed],

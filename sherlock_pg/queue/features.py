@@ -44,11 +44,10 @@ class TextFeatures:
             if len(self._makers) > _MAX_MAKERS:
                 self._makers.popitem(last=False)
             features = maker.make([text])
-            sample = maker.containment_sample(features.canonical[0])
         found = references(text, features.canonical[0])
         return {
             **_values(maker.scheme, features),
-            "containment_sample": _array(sample.tolist()),
+            "containment_sample": _array(features.containment_samples[0].tolist()),
             "numbers": found.numbers,
             "dates": [date.isoformat() for date in found.dates],
         }

@@ -441,8 +441,12 @@ def sign(
     has_enough: Any,
     has_enough_left: Any,
     signatures: Any,
-) -> None:
-    """Make shingles of units, leave boilerplate out, sign what is left where it is enough."""
+    all_kept: Any,
+) -> Any:
+    """Make shingles of units, leave boilerplate out, sign what is left where it is enough.
+
+    All that is left goes into `all_kept`, one text after the other; returns how many these are.
+    """
     longest = 0
     begin = 0
     for text in range(len(unit_ends)):
@@ -458,6 +462,7 @@ def sign(
     seen = np.empty(seen_size, np.int64)
     seen_by = np.full(seen_size, -1, np.int64)
     begin = 0
+    all_kept_count = 0
     for text in range(len(unit_ends)):
         length = unit_ends[text] - begin
         count = length - width + 1 if length >= width else min(length, 1)
@@ -478,6 +483,9 @@ def sign(
                     shingles[kept] = shingles[number]
                     kept += 1
         kept_counts[text] = kept
+        for number in range(kept):
+            all_kept[all_kept_count + number] = shingles[number]
+        all_kept_count += kept
         has_enough_left[text] = has_enough[text] and (
             kept == count or _has_distinct(shingles, kept, enough, seen, seen_by, 2 * text + 1)
         )
@@ -485,6 +493,7 @@ def sign(
             _sign(shingles, kept, folded, hashes, slots)
             for slot in range(_SLOTS):
                 signatures[text, slot] = np.int32(slots[slot])
+    return all_kept_count
 
 
 @_compiled

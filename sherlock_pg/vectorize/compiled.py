@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sherlock_pg.db.tables import PROJECTION_BITS
 from sherlock_pg.vectorize import _kernel, tfidf
 from sherlock_pg.vectorize.canonical import ASCII_IMAGES, image_of
+from sherlock_pg.vectorize.containment import containment_samples
 from sherlock_pg.vectorize.features import (
     SKETCH_BYTES,
     Features,
@@ -67,8 +68,10 @@ class CompiledSigner:
 
     def sign_canonical(
         self, canonical: _Buffer, min_shingles: int, part: _Made, skeletons: _Words | None = None
-    ) -> None:
+    ) -> NDArray[np.int64]:
         """Write shingle counts, and the signatures of texts with enough different shingles.
+
+        Returns the shingles of all texts in a row, boilerplate left out.
 
         Args:
             canonical: the texts.
@@ -81,7 +84,8 @@ class CompiledSigner:
         else:
             words = canonical.hash_words() if self._kind == "word" else skeletons
             hashes, _, _, ends = words or canonical.skeletons().hash_words()
-        _kernel.sign(
+        kept = np.empty(len(hashes), np.int64)
+        kept_count = _kernel.sign(
             hashes,
             ends,
             self._width,
@@ -93,7 +97,9 @@ class CompiledSigner:
             part.has_enough,
             part.has_signature,
             part.signatures,
+            kept,
         )
+        return kept[:kept_count]
 
 
 class CompiledMaker:
@@ -126,6 +132,7 @@ class CompiledMaker:
         """Make the features of texts; see `FeatureMaker.make`."""
         made = _Made.empty(len(texts), self._scheme.band_count)
         canonical: list[bytes] = []
+        samples: list[NDArray[np.int32]] = []
         vectors: dict[int, list[ModelVectors]] = {model_id: [] for model_id in self._dictionaries}
         for chunk in _chunks(texts):
             part = made.part(chunk)
@@ -133,7 +140,14 @@ class CompiledMaker:
             canonical += read.texts()
             skeletons = read.skeletons() if self._dictionaries else None
             words = skeletons.hash_words() if skeletons is not None else None
-            self._signer.sign_canonical(read, self._scheme.min_shingles, part, words)
+            kept = self._signer.sign_canonical(read, self._scheme.min_shingles, part, words)
+            samples += containment_samples(
+                kept,
+                part.kept_counts,
+                self._scheme.shingle_width,
+                self._scheme.scheme_id,
+                self._scheme.collection_id,
+            )
             part.has_signature[:] &= ~is_excluded[chunk]
             part.signatures[~part.has_signature] = -1
             _kernel.sketch(part.signatures, part.has_signature, part.sketches)
@@ -163,6 +177,7 @@ class CompiledMaker:
             signatures=made.signatures,
             sketches=made.sketches,
             band_keys=made.band_keys,
+            containment_samples=samples,
             vectors={model_id: _concatenated(parts) for model_id, parts in vectors.items()},
         )
 

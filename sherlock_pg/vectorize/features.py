@@ -25,7 +25,7 @@ from psycopg.rows import class_row
 from sherlock_pg.errors import from_psycopg
 from sherlock_pg.vectorize import tfidf
 from sherlock_pg.vectorize.canonical import tokens
-from sherlock_pg.vectorize.containment import containment_sample
+from sherlock_pg.vectorize.containment import containment_samples
 from sherlock_pg.vectorize.signature import Signer, has_kernel
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ class Features:
         sketches: 256 bytes, PostgreSQL's bit(2048), most significant bit first; zeros where
             there is none.
         band_keys: the keys under which the text is found; zeros where there is none; int64.
+        containment_samples: the samples by which containment is found; int32, ascending.
         vectors: by model, active and building ones.
     """
 
@@ -145,6 +146,7 @@ class Features:
     signatures: NDArray[np.int32]
     sketches: NDArray[np.uint8]
     band_keys: NDArray[np.int64]
+    containment_samples: list[NDArray[np.int32]]
     vectors: dict[int, ModelVectors]
 
     @property
@@ -258,8 +260,21 @@ class FeatureMaker:
         if self._compiled is not None:
             return self._compiled.make(texts, excluded)
         canonical = [b" ".join(tokens(text)) for text in texts]
+        samples: list[NDArray[np.int32]] = []
+
+        def add_samples(kept: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+            samples.extend(
+                containment_samples(
+                    kept,
+                    counts,
+                    self.scheme.shingle_width,
+                    self.scheme.scheme_id,
+                    self.scheme.collection_id,
+                )
+            )
+
         signed, has_enough, has_enough_left = self._signer.sign_enough(
-            canonical, self.scheme.min_shingles
+            canonical, self.scheme.min_shingles, add_samples
         )
         states = text_states(signed.shingle_counts, has_enough, excluded)
         is_indexed = has_enough & ~excluded
@@ -280,19 +295,11 @@ class FeatureMaker:
             signatures=signatures,
             sketches=self._sketches(signatures, has_signature),
             band_keys=self._band_keys(signatures, has_signature),
+            containment_samples=samples,
             vectors={
                 model_id: self._vectors(vocabulary, canonical, is_indexed)
                 for model_id, vocabulary in self._models.items()
             },
-        )
-
-    def containment_sample(self, canonical: bytes) -> NDArray[np.int32]:
-        """Return the sample of a canonical text by which containment is found."""
-        return containment_sample(
-            self._signer.distinctive_shingles(canonical),
-            self.scheme.shingle_width,
-            self.scheme.scheme_id,
-            self.scheme.collection_id,
         )
 
     def _sketches(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
@@ -171,12 +171,19 @@ class Signer:
         canonical = [b" ".join(tokens(text)) for text in texts]
         return self.sign_enough(canonical, 1).signed
 
-    def sign_enough(self, texts: Sequence[bytes], min_shingles: int) -> SignedEnough:
+    def sign_enough(
+        self,
+        texts: Sequence[bytes],
+        min_shingles: int,
+        on_kept: Callable[[NDArray[np.int64], NDArray[np.int64]], None] | None = None,
+    ) -> SignedEnough:
         """Sign canonical texts, and say which of them have enough shingles to be compared by.
 
         Args:
             texts: the canonical texts, UTF-8 encoded.
             min_shingles: how many different shingles are enough, as the scheme says; at least 1.
+            on_kept: is given the shingles of some texts in a row, boilerplate left out, and how
+                many each text has; the texts of the next call follow.
 
         Returns:
             One signature per text, those with too few shingles included.
@@ -197,6 +204,8 @@ class Signer:
             )
             signed = np.flatnonzero(kept_counts[batch]) + batch.start
             signatures[signed] = _sketch(kept, kept_counts[signed])
+            if on_kept is not None:
+                on_kept(kept, kept_counts[batch])
         return SignedEnough(
             Signed(signatures, counts, counts - kept_counts), has_enough, has_enough_left
         )
@@ -211,14 +220,6 @@ class Signer:
             The 64-bit hashes; empty for a text without a letter or digit.
         """
         return self._shingles([b" ".join(tokens(text))])[0]
-
-    def distinctive_shingles(self, canonical: bytes) -> NDArray[np.int64]:
-        """Return the shingles of a canonical text in their order, boilerplate left out.
-
-        Args:
-            canonical: the canonical text, UTF-8 encoded.
-        """
-        return self._distinctive(*self._shingles([canonical]))[0]
 
     def band_keys(
         self,

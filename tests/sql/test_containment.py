@@ -18,7 +18,7 @@ from sherlock_pg.samples.cases import draw_case
 from sherlock_pg.samples.filing import compose
 from sherlock_pg.samples.texts import TOPICS
 from sherlock_pg.samples.variants import make_variant
-from sherlock_pg.vectorize.containment import containment_sample
+from sherlock_pg.vectorize.containment import containment_samples
 from sherlock_pg.vectorize.signature import Signer
 
 SYLLABLES = [f"{a}{b}{c}" for a in "bcdfglmprstv" for b in "aeiou" for c in ("", "n", "rno", "ldo")]
@@ -322,7 +322,9 @@ def test_samples_in_python(
     ).fetchone()
     assert row is not None
     shingles = Signer(*kind).shingles(text)
-    sample = containment_sample(shingles, kind[1], scheme_id, collection_id)
+    sample = containment_samples(
+        shingles, np.array([len(shingles)]), kind[1], scheme_id, collection_id
+    )[0]
     assert sample.dtype == np.int32
     assert sample.tolist() == row[0]
 
@@ -338,6 +340,7 @@ def test_stored_samples_in_python(conn: psycopg.Connection) -> None:
         [document_id],
     ).fetchone()
     assert row is not None
-    sample = containment_sample(Signer(row[1], row[2]).shingles(text), row[2], row[3], row[4])
+    shingles = Signer(row[1], row[2]).shingles(text)
+    (sample,) = containment_samples(shingles, np.array([len(shingles)]), row[2], row[3], row[4])
     assert row[0] == sample.tolist()
     assert len(sample) > 40

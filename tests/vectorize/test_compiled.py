@@ -72,6 +72,9 @@ def assert_same(left: Features, right: Features) -> None:
     ):
         assert getattr(left, name).dtype == getattr(right, name).dtype, name
         assert getattr(left, name).tolist() == getattr(right, name).tolist(), name
+    assert [sample.tolist() for sample in left.containment_samples] == [
+        sample.tolist() for sample in right.containment_samples
+    ]
     assert left.vectors.keys() == right.vectors.keys()
     for model_id, own in left.vectors.items():
         other = right.vectors[model_id]

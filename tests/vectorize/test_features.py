@@ -111,7 +111,8 @@ def assert_stored(conn: psycopg.Connection, ids: list[int], features: Features) 
         "select d.canonical_sha256, d.word_count, d.text_state, s.shingle_count,"
         "     s.boilerplate_count, s.signature, s.sketch::text,"
         "     array(select b.key from sherlock.band_keys as b"
-        "           where b.document_id = d.document_id order by b.key)"
+        "           where b.document_id = d.document_id order by b.key),"
+        "     s.containment_sample"
         " from sherlock.documents as d left join sherlock.document_signatures as s"
         " using (document_id) where d.document_id = any (%s) order by d.document_id",
         [ids],
@@ -126,6 +127,7 @@ def assert_stored(conn: psycopg.Connection, ids: list[int], features: Features) 
         if has_row:
             assert row[3] == features.shingle_counts[number]
             assert row[4] == features.boilerplate_counts[number]
+            assert row[8] == features.containment_samples[number].tolist()
         assert (row[5] or [-1] * 128) == features.signatures[number].tolist()
         sketch = int(row[6] or "0", 2).to_bytes(256, "big")
         assert sketch == features.sketches[number].tobytes()
