@@ -89,6 +89,20 @@ def register(
     return found
 
 
+def begin_again(conn: psycopg.Connection, state: FileState) -> None:
+    """Forget how far a file got, and which of its rows were refused; its documents stay."""
+    with conn.transaction():
+        conn.execute(
+            "update sherlock.bulk_files set position = 0, line_count = 0, row_count = 0,"
+            " added_count = 0, known_count = 0, failed_count = 0, finished_at = null"
+            " where bulk_file_id = %s",
+            [state.bulk_file_id],
+        )
+        conn.execute(
+            "delete from sherlock.rejected_rows where bulk_file_id = %s", [state.bulk_file_id]
+        )
+
+
 def has_changed(
     conn: psycopg.Connection, collection_id: int, file: BulkFile, identity: Identity
 ) -> bool:
@@ -206,7 +220,7 @@ def known_keys(
 
 def refusal(row: Row, known: Known, bulk_file_id: int) -> RejectedRow | None:
     """Say why a row whose key is there is refused; None if it is the same text from before."""
-    if known.bulk_file_id == bulk_file_id:
+    if known.bulk_file_id == bulk_file_id and known.line_number != row.line_number:
         return duplicate(row, known.line_number)
     if known.text_sha256 == hashlib.sha256(row.text.encode()).digest():
         return None
@@ -215,7 +229,7 @@ def refusal(row: Row, known: Known, bulk_file_id: int) -> RejectedRow | None:
         row.key,
         Reason.OTHER_TEXT,
         f"document {known.document_id} has this key and another text; to replace it, delete it "
-        "first",
+        "and load the file with --again",
     )
 
 

@@ -82,12 +82,14 @@ class BulkOptions:
         collection: name; made when missing.
         profile: of the collection, legal or text; None for that which it has, or text.
         doc_type: type of all texts, or auto to guess it from each.
+        is_again: read files from their beginning, however far they got before.
     """
 
     fields: FieldMap
     collection: str = "default"
     profile: str | None = None
     doc_type: str = "auto"
+    is_again: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,8 @@ class BulkLoader:
                     conn, self._collection_id, file, identity, self._file_options(file)
                 )
                 files.hold(storing_conn, state, file)
+                if self._options.is_again:
+                    files.begin_again(conn, state)
                 # As it is now that nobody else changes it.
                 state = files.register(
                     conn, self._collection_id, file, identity, self._file_options(file)

@@ -84,6 +84,7 @@ def load(
     name_field: str | None,
     profile: str | None,
     encoding: str,
+    again: bool,
     rejects: Path | None,
     collection: str,
     doc_type: str,
@@ -119,6 +120,7 @@ def load(
             name_field=name_field,
             profile=profile,
             encoding=encoding,
+            again=again,
             rejects=rejects,
             output_format=output_format,
         )

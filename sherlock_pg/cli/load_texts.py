@@ -46,7 +46,7 @@ _OPTIONS_OF_DOCUMENTS = (
     "retry_failed",
     "dry_run",
 )
-_OPTIONS_OF_TEXTS = ("key", "name_field", "profile", "encoding", "rejects")
+_OPTIONS_OF_TEXTS = ("key", "name_field", "profile", "encoding", "again", "rejects")
 
 
 def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,6 +80,12 @@ _TEXT_OPTIONS = (
     ),
     click.option(
         "--encoding", default="utf-8", show_default=True, help="With --text: of JSON lines and CSV."
+    ),
+    click.option(
+        "--again",
+        is_flag=True,
+        help="With --text: read the files from their beginning, though they were loaded before: "
+        "for rows whose documents were deleted since.",
     ),
     click.option(
         "--rejects",
@@ -129,6 +135,7 @@ def load_texts(
     name_field: str | None,
     profile: str | None,
     encoding: str,
+    again: bool,
     rejects: Path | None,
     output_format: str,
 ) -> int:
@@ -147,14 +154,14 @@ def load_texts(
     started = time.monotonic()
     outcomes: list[FileOutcome] = []
     with contextlib.ExitStack() as stack:
-        rejects_file = (
-            None if rejects is None else stack.enter_context(rejects.open("w", encoding="utf-8"))
-        )
+        rejects_file = None if rejects is None else stack.enter_context(_new_file(rejects))
         conn = stack.enter_context(context.connection(install=True, autocommit=True))
         check_doc_type(conn, doc_type)
         with _open_progress(quiet=context.verbosity < 0) as progress:
             loader = BulkLoader(
-                context.conninfo(), BulkOptions(fields, collection, profile, doc_type), progress
+                context.conninfo(),
+                BulkOptions(fields, collection, profile, doc_type, again),
+                progress,
             )
             outcomes.extend(loader.load(file) for file in files)
             refit_reason = loader.finish()
@@ -168,6 +175,19 @@ def load_texts(
     _write(outcomes, shown, summary, output_format)
     is_failed = summary["failed"] or any(outcome.damage for outcome in outcomes)
     return ExitCode.SOME_FAILED if is_failed else ExitCode.OK
+
+
+def _new_file(path: Path) -> TextIO:
+    """Create the file of refused rows; never over another one, which could be what is loaded."""
+    try:
+        return path.open("x", encoding="utf-8")
+    except FileExistsError as error:
+        raise UsageError(
+            f"{path} exists, and what is in it would be lost",
+            hint="name a new file for --rejects, or remove it first",
+        ) from error
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no folder {path.parent}", hint="create it first") from error
 
 
 def _rejected(

@@ -118,3 +118,39 @@ def test_a_changed_file_is_noticed_and_adds_what_is_new(
     assert "1 new, 29 known, 1 failed" in ran.out
     assert ":4: [other_text]" in ran.out
     assert ran.code == 1
+
+
+def test_rejects_never_overwrite_a_file(sherlock: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    content = json.dumps({"id": "a", "content": "uno dos tres cuatro cinco"}) + "\n"
+    path.write_text(content)
+    ran = sherlock("load", path, "--text", "content", "--key", "id", "--rejects", path)
+    assert ran.code == 2
+    assert "exists" in ran.err
+    assert path.read_text() == content
+    missing = tmp_path / "nowhere" / "rejects.jsonl"
+    ran = sherlock("load", path, "--text", "content", "--key", "id", "--rejects", missing)
+    assert (ran.code, "there is no folder" in ran.err) == (2, True)
+
+
+def test_again_loads_what_was_deleted_and_nothing_twice(
+    sherlock: Callable[..., Any], database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "items.jsonl"
+    rows = [
+        {"id": str(number % 9), "content": " ".join(f"palabra{number}x{at}" for at in range(30))}
+        for number in range(10)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    load = ("load", path, "--text", "content", "--key", "id", "--format", "json")
+    assert sherlock(*load).code == 1  # the last row has the key of the first
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute("delete from sherlock.documents where name in ('2', '7')")
+        (summary,) = json.loads(sherlock(*load).out)["files"]
+        assert (summary["new"], summary["known"], summary["failed"]) == (0, 9, 1)
+        for new, known in ((2, 7), (0, 9)):
+            (summary,) = json.loads(sherlock(*load, "--again").out)["files"]
+            assert (summary["new"], summary["known"], summary["failed"]) == (new, known, 1)
+            assert conn.execute("select count(*) from sherlock.documents").fetchone() == (9,)
+            rejected = conn.execute("select line_number, reason from sherlock.rejected_rows")
+            assert rejected.fetchall() == [(10, "duplicate_key")]
