@@ -7,10 +7,10 @@ as $$
 declare
     c_levels constant text[] := array['minhash', 'tfidf', 'entities'];
 begin
-    if p_levels is null or not p_levels <@ c_levels then
+    if coalesce(p_levels, '{}') = '{}' or not p_levels <@ c_levels then
         raise exception using
             errcode = 'SH058',
-            message = format('unknown levels: %s', coalesce(p_levels::text, 'null')),
+            message = format('no such levels: %s', coalesce(p_levels::text, 'null')),
             hint = 'levels are minhash, tfidf and entities; leave the argument out for all of them';
     end if;
     if p_key_limit is null or p_key_limit not between 1 and 10000 then

@@ -378,6 +378,7 @@ def test_recall_of_a_sample_is_repeatable(corpus: psycopg.Connection) -> None:
         ("find_duplicate_pairs('nowhere')", "SH002"),
         ("find_duplicate_pairs(p_limit => 0)", "SH013"),
         ("find_duplicate_pairs(p_levels => '{bands}')", "SH058"),
+        ("find_duplicate_pairs(p_levels => '{}')", "SH058"),
         ("find_duplicate_pairs(p_key_limit => 0)", "SH059"),
         ("find_duplicate_pairs(p_min_score => 1.5)", "SH060"),
         ("measure_pair_recall('nowhere')", "SH002"),
