@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any, LiteralString, Protocol, TypeVar
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
@@ -32,6 +33,7 @@ _INDEX_FROM = 2_000
 """Vectors from which an index answers faster than reading them all."""
 _LOCK_CLASS = 0x5348
 _MAX_ATTEMPTS = 5
+_CANCEL_SECONDS = 5
 _IN_EACH_OTHERS_WAY = (
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
@@ -308,11 +310,19 @@ def roll_back(
 
 @contextlib.contextmanager
 def _released(conn: psycopg.Connection, collection_id: int) -> Iterator[None]:
-    """Give the lock of the vocabulary back at the end; a lost connection has done so itself."""
+    """Give the lock of the vocabulary back at the end; a lost connection has done so itself.
+
+    A connection that an interruption left in the middle of a statement is closed, and with it the
+    lock is gone: it takes no other statement, and its refusal would hide the interruption.
+    """
     try:
         yield
     finally:
-        if not conn.closed and not conn.broken:
+        if conn.info.transaction_status is TransactionStatus.ACTIVE:
+            with contextlib.suppress(psycopg.Error):
+                conn.cancel_safe(timeout=_CANCEL_SECONDS)
+            conn.close()
+        elif not conn.closed and not conn.broken:
             conn.execute("select sherlock._release_vocabulary(%s)", [collection_id])
 
 

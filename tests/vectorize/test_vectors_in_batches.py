@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
+import psycopg
 import pytest
 
 from sherlock_pg.vectorize import lifecycle, tfidf
@@ -83,3 +85,26 @@ def test_what_changes_or_goes_after_it_was_read_has_no_vector_of_the_old_text(
     assert lifecycle.fit_if_needed(dba.conn, "default") == 1
     assert vectorized(dba) == [ids[0], ids[2], ids[3]]
     assert dba.conn.execute(DIFFERENT_FROM_SQL).fetchall() == []
+
+
+@pytest.mark.parametrize("statement", [b"select pg_sleep(60)", b"copy pg_class to stdout"])
+def test_interrupted_in_the_middle_of_a_statement_it_says_so_and_holds_nothing(
+    dba: Session, filings: list[str], database_url: str, statement: bytes
+) -> None:
+    dba.add(filings)
+
+    class Interrupted(lifecycle._Steps):
+        def step(self, count: int = 1) -> None:
+            # What a signal leaves that comes between a statement and its result.
+            conn.pgconn.send_query(statement)
+            raise KeyboardInterrupt
+
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        with pytest.raises(KeyboardInterrupt):
+            lifecycle.fit(conn, "default", progress=Interrupted(None))
+        assert conn.closed
+    for _ in range(100):
+        if not dba.scalar("select count(*) from pg_locks where locktype = 'advisory'"):
+            break
+        time.sleep(0.05)
+    assert lifecycle.fit(dba.conn, "default", progress=lifecycle._Steps(None)) == 1
