@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sherlock_pg.bulk import encode
 from sherlock_pg.bulk.rows import Row
+from sherlock_pg.db import binary_rows
 from sherlock_pg.db.tables import MAX_FEATURES
 from sherlock_pg.vectorize.canonical import canonical_text
 from sherlock_pg.vectorize.features import FeatureMaker, Features
@@ -73,7 +73,7 @@ def prepare(
         documents=_documents(rows, document_ids, maker, features, doc_type, indexed_at),
         keys=_keys(rows, document_ids, maker, bulk_file_id),
         signatures=_signatures(ids, maker, features),
-        band_keys=encode.band_key_rows(
+        band_keys=binary_rows.band_key_rows(
             ids[features.has_signature], features.band_keys[features.has_signature]
         ),
         references=_references(rows, document_ids, features),
@@ -110,21 +110,23 @@ def _documents(
     doc_type: str,
     indexed_at: datetime,
 ) -> bytes:
-    collection_id = encode.integer(maker.scheme.collection_id)
-    feature_version = encode.integer(maker.scheme.feature_version)
-    made_at = encode.timestamp(indexed_at)
+    collection_id = binary_rows.integer(maker.scheme.collection_id)
+    feature_version = binary_rows.integer(maker.scheme.feature_version)
+    made_at = binary_rows.timestamp(indexed_at)
     is_guessed = doc_type == "auto"
-    return encode.joined(
+    return binary_rows.joined(
         (
-            encode.bigint(document_id),
+            binary_rows.bigint(document_id),
             collection_id,
-            encode.text(guess_doc_type(row.text, canonical.decode()) if is_guessed else doc_type),
-            encode.text(row.name),
-            encode.texts(row.flags),
-            encode.text(row.text),
-            encode.bytea(canonical_sha256),
-            encode.text(text_state),
-            encode.integer(word_count),
+            binary_rows.text(
+                guess_doc_type(row.text, canonical.decode()) if is_guessed else doc_type
+            ),
+            binary_rows.text(row.name),
+            binary_rows.texts(row.flags),
+            binary_rows.text(row.text),
+            binary_rows.bytea(canonical_sha256),
+            binary_rows.text(text_state),
+            binary_rows.integer(word_count),
             made_at,
             feature_version,
         )
@@ -143,15 +145,15 @@ def _documents(
 def _keys(
     rows: Sequence[Row], document_ids: Sequence[int], maker: FeatureMaker, bulk_file_id: int
 ) -> bytes:
-    collection_id = encode.integer(maker.scheme.collection_id)
-    file_id = encode.integer(bulk_file_id)
-    return encode.joined(
+    collection_id = binary_rows.integer(maker.scheme.collection_id)
+    file_id = binary_rows.integer(bulk_file_id)
+    return binary_rows.joined(
         (
-            encode.bigint(document_id),
+            binary_rows.bigint(document_id),
             collection_id,
-            encode.text(row.key),
+            binary_rows.text(row.key),
             file_id,
-            encode.bigint(row.line_number),
+            binary_rows.bigint(row.line_number),
         )
         for row, document_id in zip(rows, document_ids, strict=True)
     )
@@ -165,7 +167,7 @@ def _signatures(ids: NDArray[np.int64], maker: FeatureMaker, features: Features)
     def samples(chosen: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
         return [features.containment_samples[number] for number in np.flatnonzero(chosen).tolist()]
 
-    return encode.signature_rows(
+    return binary_rows.signature_rows(
         ids[signed],
         scheme_id,
         features.shingle_counts[signed],
@@ -173,7 +175,7 @@ def _signatures(ids: NDArray[np.int64], maker: FeatureMaker, features: Features)
         features.signatures[signed],
         features.sketches[signed],
         samples(signed),
-    ) + encode.unsigned_rows(
+    ) + binary_rows.unsigned_rows(
         ids[unsigned],
         scheme_id,
         features.shingle_counts[unsigned],
@@ -190,8 +192,8 @@ def _references(rows: Sequence[Row], document_ids: Sequence[int], features: Feat
         )
         if text_state == "indexed"
     )
-    return encode.joined(
-        (encode.bigint(document_id), encode.texts(numbers), encode.dates(dates))
+    return binary_rows.joined(
+        (binary_rows.bigint(document_id), binary_rows.texts(numbers), binary_rows.dates(dates))
         for document_id, (numbers, dates) in found
         if numbers or dates
     )
@@ -203,7 +205,7 @@ def _vectors(ids: NDArray[np.int64], features: Features, model_id: int) -> bytes
     lengths = np.diff(vectors.row_ends)
     # What is not indexed has an empty row, which takes no place among the indices and values.
     row_ends = np.concatenate([[0], np.cumsum(lengths[indexed])])
-    return encode.vector_rows(
+    return binary_rows.vector_rows(
         ids[indexed],
         model_id,
         row_ends,

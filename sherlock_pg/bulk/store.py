@@ -8,18 +8,16 @@ what others stored meanwhile, because `sherlock._judge` judges later documents t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, LiteralString
+from typing import Final
 
 import psycopg
-from psycopg.sql import SQL
 
-from sherlock_pg.bulk import encode, files
+from sherlock_pg.bulk import files
 from sherlock_pg.bulk.files import FileState
 from sherlock_pg.bulk.prepare import Prepared
 from sherlock_pg.bulk.rows import Position, RejectedRow
+from sherlock_pg.db.binary_rows import copy_rows
 
-_PIECE_BYTES: Final = 1 << 20
 _MAX_ATTEMPTS: Final = 5
 
 
@@ -92,48 +90,32 @@ def _copy_all(conn: psycopg.Connection, collection: str, prepared: Prepared) -> 
     conn.execute("lock table sherlock.documents in row exclusive mode")
     if not prepared.maker.is_current(conn, collection):
         raise Outdated
-    _copy(
+    copy_rows(
         conn,
         "sherlock.documents (document_id, collection_id, doc_type, name, flags, content,"
         " canonical_sha256, text_state, word_count, indexed_at, feature_version)",
         prepared.documents,
     )
-    _copy(
+    copy_rows(
         conn,
         "sherlock.document_keys (document_id, collection_id, key, bulk_file_id, line_number)",
         prepared.keys,
     )
-    _copy(
+    copy_rows(
         conn,
         "sherlock.document_signatures (document_id, scheme_id, shingle_count, boilerplate_count,"
         " signature, sketch, containment_sample)",
         prepared.signatures,
     )
-    _copy(conn, "sherlock.band_keys (key, document_id)", prepared.band_keys)
-    _copy(conn, "sherlock.document_references (document_id, numbers, dates)", prepared.references)
-    _copy(
+    copy_rows(conn, "sherlock.band_keys (key, document_id)", prepared.band_keys)
+    copy_rows(
+        conn, "sherlock.document_references (document_id, numbers, dates)", prepared.references
+    )
+    copy_rows(
         conn,
         "sherlock.document_vectors (document_id, model_id, vector, sign_bits)",
         prepared.vectors,
     )
-
-
-def _copy(conn: psycopg.Connection, target: LiteralString, rows: bytes) -> None:
-    if not rows:
-        return
-    with (
-        conn.cursor() as cursor,
-        cursor.copy(SQL("copy ") + SQL(target) + SQL(" from stdin (format binary)")) as copy,
-    ):
-        for piece in _pieces(rows):
-            copy.write(piece)
-
-
-def _pieces(rows: bytes) -> Iterator[bytes]:
-    yield encode.HEADER
-    for start in range(0, len(rows), _PIECE_BYTES):
-        yield rows[start : start + _PIECE_BYTES]
-    yield encode.TRAILER
 
 
 def _find_entities(conn: psycopg.Connection, prepared: Prepared) -> None:

@@ -9,7 +9,6 @@ longer one is no word, and an index row could not hold it. `sherlock.tfidf_vecto
 
 from __future__ import annotations
 
-import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg.rows import scalar_row
 
+from sherlock_pg.db import binary_rows
 from sherlock_pg.db.tables import MAX_FEATURES, PROJECTION_BITS
 from sherlock_pg.errors import SherlockError
 from sherlock_pg.vectorize.canonical import skeleton
@@ -43,13 +43,6 @@ _FEW = 8
 _SENT_HEADER_BYTES = 20
 _SENT_ELEMENT = np.dtype([("size", ">i4"), ("value", ">f4")])
 """What `array_send` gives of an array of real: a header, then length and value of each element."""
-
-_COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_COPY_TRAILER = b"\xff\xff"
-_COPY_NULL = b"\xff\xff\xff\xff"
-_COPY_FIELDS = struct.Struct(">h iq ii iiii")
-"""Number of fields; document; model; length, dimensions, entries of a sparsevec, and a zero."""
-_COPY_BITS = struct.Struct(">ii")
 
 
 class EmptyVocabulary(SherlockError):
@@ -339,44 +332,18 @@ def copy_vectors(
     """
     if len(document_ids) != vectors.shape[0]:
         raise ValueError(f"{len(document_ids)} document ids for {vectors.shape[0]} vectors")
-    with (
-        conn.cursor() as cursor,
-        cursor.copy(
-            "copy sherlock.document_vectors (document_id, model_id, vector, sign_bits)"
-            " from stdin (format binary)"
-        ) as copy,
-    ):
-        copy.write(b"".join(_copy_parts(model_id, document_ids, vectors, projection)))
-
-
-def _copy_parts(
-    model_id: int, document_ids: Sequence[int], vectors: csr_matrix, projection: Projection
-) -> Iterator[bytes]:
-    """Yield rows of `document_vectors` in COPY's binary format, piece by piece.
-
-    Written here, and not by the adapters of psycopg and pgvector, because these make an object of
-    each number, and must know in which schema the types are.
-    """
-    indices = vectors.indices.astype(">i4").tobytes()
-    weights = vectors.data.astype(">f4").tobytes()
-    all_bits = np.packbits(sign_projection(vectors, projection), axis=1)
-    row_ends = vectors.indptr.tolist()
-    yield _COPY_HEADER
-    for number, document_id in enumerate(document_ids):
-        start, end = 4 * row_ends[number], 4 * row_ends[number + 1]
-        entries = (end - start) // 4
-        yield _COPY_FIELDS.pack(
-            *(4, 8, document_id, 4, model_id),
-            *(12 + 8 * entries, MAX_FEATURES, entries, 0),
-        )
-        yield indices[start:end]
-        yield weights[start:end]
-        if entries:
-            yield _COPY_BITS.pack(4 + PROJECTION_BITS // 8, PROJECTION_BITS)
-            yield all_bits[number].tobytes()
-        else:
-            yield _COPY_NULL
-    yield _COPY_TRAILER
+    rows = binary_rows.vector_rows(
+        np.asarray(document_ids, np.int64),
+        model_id,
+        vectors.indptr,
+        vectors.indices,
+        vectors.data,
+        np.packbits(sign_projection(vectors, projection), axis=1),
+        MAX_FEATURES,
+    )
+    binary_rows.copy_rows(
+        conn, "sherlock.document_vectors (document_id, model_id, vector, sign_bits)", rows
+    )
 
 
 def _analyser(ngram_range: tuple[int, int]) -> Callable[[str], Iterator[str]]:

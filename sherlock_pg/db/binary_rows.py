@@ -1,6 +1,8 @@
 """Rows in PostgreSQL's binary COPY format, made of whole arrays where they have one length.
 
-Each function gives the bytes of all rows, without the header and the trailer of a COPY.
+Written here, and not by the adapters of psycopg and pgvector, because these make an object of each
+number, and must know in which schema the types are. Each function gives the bytes of all rows,
+without the header and the trailer of a COPY; `copy_rows` sends them.
 """
 
 from __future__ import annotations
@@ -8,13 +10,16 @@ from __future__ import annotations
 import datetime
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 import numpy as np
+import psycopg
 from numpy.typing import NDArray
+from psycopg.sql import SQL
 
-HEADER: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-TRAILER: Final = b"\xff\xff"
+_HEADER: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_TRAILER: Final = b"\xff\xff"
+_PIECE_BYTES: Final = 1 << 20
 
 _NULL: Final = b"\xff\xff\xff\xff"
 _INT4_OID: Final = 23
@@ -26,6 +31,26 @@ _TIME_EPOCH: Final = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
 _field: Final = struct.Struct(">i").pack
 _bigint: Final = struct.Struct(">iq").pack
 _integer: Final = struct.Struct(">ii").pack
+
+
+def copy_rows(conn: psycopg.Connection, target: LiteralString, rows: bytes) -> None:
+    """Send rows to a table; nothing is sent for none.
+
+    Args:
+        conn: the connection.
+        target: table and columns, as COPY takes them.
+        rows: what the other functions gave.
+    """
+    if not rows:
+        return
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(SQL("copy ") + SQL(target) + SQL(" from stdin (format binary)")) as copy,
+    ):
+        copy.write(_HEADER)
+        for start in range(0, len(rows), _PIECE_BYTES):
+            copy.write(rows[start : start + _PIECE_BYTES])
+        copy.write(_TRAILER)
 
 
 def columns(count: int) -> bytes:
