@@ -1,4 +1,4 @@
-"""Features made beside the text, so that the database need not: it takes three times as long.
+"""Features made beside the text, so that the database need not.
 
 They are what `sherlock.finish_document` takes as p_features. SQL defines them; where the scheme or
 the models have changed since, it computes what is needed itself, and says so.
@@ -47,7 +47,6 @@ class TextFeatures:
         found = references(text, features.canonical[0])
         return {
             **_values(maker.scheme, features),
-            "containment_sample": _array(features.containment_samples[0].tolist()),
             "numbers": found.numbers,
             "dates": [date.isoformat() for date in found.dates],
         }
@@ -84,6 +83,7 @@ def _values(scheme: Scheme, features: Features) -> dict[str, Any]:
         "signature": _array(features.signatures[0].tolist()) if is_signed else None,
         "sketch": f"x{features.sketches[0].tobytes().hex()}" if is_signed else None,
         "band_keys": _array(features.band_keys[0].tolist()) if is_signed else None,
+        "containment_sample": _array(features.containment_samples[0].tolist()),
         "vectors": {
             str(model_id): _vector(vectors) for model_id, vectors in features.vectors.items()
         },

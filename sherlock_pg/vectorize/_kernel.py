@@ -198,6 +198,20 @@ def _hash_text(text: Any, start: Any, end: Any) -> Any:
 
 
 @_compiled
+def _code_point(text: Any, at: Any) -> Any:
+    """Return the code point of the character at a place in UTF-8, and the place after it."""
+    code = np.int64(text[at])
+    if code < 0x80:
+        return code, at + 1
+    if code < 0xE0:
+        return ((code & 0x1F) << 6) | np.int64(text[at + 1] & 0x3F), at + 2
+    code = (code << 12) | (np.int64(text[at + 1] & 0x3F) << 6) | np.int64(text[at + 2] & 0x3F)
+    if code < 0xF0000:
+        return code & 0xFFFF, at + 3
+    return ((code & 0x7FFF) << 6) | np.int64(text[at + 3] & 0x3F), at + 4
+
+
+@_compiled
 def canonicalise(
     source: Any, ends: Any, images: Any, canonical: Any, canonical_ends: Any, word_counts: Any
 ) -> Any:
@@ -229,17 +243,7 @@ def canonicalise(
                     canonical[written] = letter
                     written += 1
                 continue
-            if code < 0xE0:
-                code = ((code & 0x1F) << 6) | (source[at + 1] & 0x3F)
-                at += 2
-            elif code < 0xF0:
-                code = ((code & 0x0F) << 12) | (np.int64(source[at + 1] & 0x3F) << 6)
-                code |= source[at + 2] & 0x3F
-                at += 3
-            else:
-                code = ((code & 0x07) << 18) | (np.int64(source[at + 1] & 0x3F) << 12)
-                code |= (np.int64(source[at + 2] & 0x3F) << 6) | (source[at + 3] & 0x3F)
-                at += 4
+            code, at = _code_point(source, at)
             page = images.pages[code >> PAGE_BITS]
             if page < 0:
                 return NO_PAGE, code >> PAGE_BITS
@@ -325,20 +329,7 @@ def hash_characters(canonical: Any, ends: Any, hashes: Any, hash_ends: Any) -> N
     count = 0
     for text in range(len(ends)):
         while at < ends[text]:
-            code = np.int64(canonical[at])
-            if code < 0x80:
-                at += 1
-            elif code < 0xE0:
-                code = ((code & 0x1F) << 6) | (canonical[at + 1] & 0x3F)
-                at += 2
-            elif code < 0xF0:
-                code = ((code & 0x0F) << 12) | (np.int64(canonical[at + 1] & 0x3F) << 6)
-                code |= canonical[at + 2] & 0x3F
-                at += 3
-            else:
-                code = ((code & 0x07) << 18) | (np.int64(canonical[at + 1] & 0x3F) << 12)
-                code |= (np.int64(canonical[at + 2] & 0x3F) << 6) | (canonical[at + 3] & 0x3F)
-                at += 4
+            code, at = _code_point(canonical, at)
             hashes[count] = _hash_int8(code, 0)
             count += 1
         hash_ends[text] = count

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from sherlock_pg.db.tables import PROJECTION_BITS
 from sherlock_pg.vectorize import _kernel, tfidf
 from sherlock_pg.vectorize.canonical import ASCII_IMAGES, image_of
-from sherlock_pg.vectorize.containment import containment_samples
 from sherlock_pg.vectorize.features import (
     SKETCH_BYTES,
     Features,
@@ -141,13 +140,7 @@ class CompiledMaker:
             skeletons = read.skeletons() if self._dictionaries else None
             words = skeletons.hash_words() if skeletons is not None else None
             kept = self._signer.sign_canonical(read, self._scheme.min_shingles, part, words)
-            samples += containment_samples(
-                kept,
-                part.kept_counts,
-                self._scheme.shingle_width,
-                self._scheme.scheme_id,
-                self._scheme.collection_id,
-            )
+            samples += self._scheme.containment_samples(kept, part.kept_counts)
             part.has_signature[:] &= ~is_excluded[chunk]
             part.signatures[~part.has_signature] = -1
             _kernel.sketch(part.signatures, part.has_signature, part.sketches)

@@ -85,6 +85,19 @@ class Scheme:
         except psycopg.Error as error:
             raise from_psycopg(error) from error
 
+    def containment_samples(
+        self, kept_shingles: NDArray[np.int64], counts: NDArray[np.integer[Any]]
+    ) -> list[NDArray[np.int32]]:
+        """Return the samples of texts by which containment is found.
+
+        Args:
+            kept_shingles: shingles of all texts in a row, boilerplate left out.
+            counts: how many of them each text has.
+        """
+        return containment_samples(
+            kept_shingles, counts, self.shingle_width, self.scheme_id, self.collection_id
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class ModelVectors:
@@ -263,15 +276,7 @@ class FeatureMaker:
         samples: list[NDArray[np.int32]] = []
 
         def add_samples(kept: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-            samples.extend(
-                containment_samples(
-                    kept,
-                    counts,
-                    self.scheme.shingle_width,
-                    self.scheme.scheme_id,
-                    self.scheme.collection_id,
-                )
-            )
+            samples.extend(self.scheme.containment_samples(kept, counts))
 
         signed, has_enough, has_enough_left = self._signer.sign_enough(
             canonical, self.scheme.min_shingles, add_samples
